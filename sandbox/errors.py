@@ -1,0 +1,78 @@
+"""Every error of hintproof, each with the exit code that it ends the command with.
+
+The server's fault is data, never an exception of this page. Each message says what happened, why, and
+what to do next.
+"""
+
+from __future__ import annotations
+
+from enum import IntEnum
+
+
+class ExitCode(IntEnum):
+    """Exit codes of the command (design, section 6)."""
+
+    OK = 0
+    CONTRADICTED = 1
+    USAGE = 2
+    SERVER_UNREACHABLE = 3
+    NO_SANDBOX = 4
+    NOTHING_VERIFIED = 5
+    OUR_FAULT = 70
+    INTERRUPTED = 130
+
+
+class HintproofError(Exception):
+    """Root of the errors that people are meant to read."""
+
+    exit_code = ExitCode.OUR_FAULT
+
+
+class UsageError(HintproofError):
+    """The command line asks for something that cannot be meant."""
+
+    exit_code = ExitCode.USAGE
+
+
+class ConfigError(UsageError):
+    """A settings or scenario file is wrong; the message names file, line and the nearest valid key."""
+
+
+class TargetNotFoundError(UsageError):
+    """The target's command, package or file is not on this machine."""
+
+
+class RunNotFoundError(UsageError):
+    """A run or a finding id that is not in the run folder."""
+
+
+class ServerStartError(HintproofError):
+    """The server exited, or never spoke MCP, before its tools were listed."""
+
+    exit_code = ExitCode.SERVER_UNREACHABLE
+
+
+class NoSandboxError(HintproofError):
+    """No rung of the sandbox ladder works on this machine."""
+
+    exit_code = ExitCode.NO_SANDBOX
+
+
+class NothingVerifiedError(HintproofError):
+    """The server lists no tools, or none of those asked for."""
+
+    exit_code = ExitCode.NOTHING_VERIFIED
+
+
+class BoxLostError(HintproofError):
+    """One of our own processes (daemon, observer, gateway) died while a box was in use."""
+
+
+class DiskFullError(HintproofError):
+    """The run folder cannot be written."""
+
+
+class EvidenceError(HintproofError):
+    """Saved evidence cannot be read: damaged, or of another format version."""
+
+    exit_code = ExitCode.USAGE
