@@ -277,6 +277,27 @@ class CanaryRead:
     path: str
 
 
+@dataclass(frozen=True, slots=True)
+class Observed:
+    """What the instruments of one box recorded during one step, before anyone gives it a meaning.
+
+    ``started_ns`` and ``ended_ns`` are CLOCK_MONOTONIC. ``processes`` are those alive at the end.
+    ``packets_dropped`` counts packets that the tap lost; ``quiet`` is False when the step ended at its bound while
+    the server was still busy. ``limits_hit`` names limits of the box that were reached, with a sentence each.
+    """
+
+    started_ns: int
+    ended_ns: int
+    events: tuple[SyscallEvent, ...] = ()
+    exchanges: tuple[Exchange, ...] = ()
+    packets: tuple[Packet, ...] = ()
+    processes: tuple[ProcessFact, ...] = ()
+    canary_reads: tuple[CanaryRead, ...] = ()
+    packets_dropped: int = 0
+    quiet: bool = True
+    limits_hit: tuple[tuple[str, str], ...] = ()
+
+
 class ChangeKind(StrEnum):
     """How one path differs between two looks at the upper layer."""
 

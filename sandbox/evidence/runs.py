@@ -1,0 +1,208 @@
+"""The run folder: ``.hintproof/runs/ID/`` with the evidence of each tool as it finishes.
+
+Layout: ``run.json`` (what was run and how), ``tools/NNN.json`` (one :class:`~sandbox.model.ToolEvidence` each),
+``wire/BOX.jsonl`` (raw lines, bounded), ``report.json`` (written once, at the end). Every file is written
+beside its place and renamed, so that a run which dies leaves only whole files.
+"""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import json
+import os
+import re
+import secrets
+import shutil
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from sandbox.errors import DiskFullError, EvidenceError, RunNotFoundError
+from sandbox.evidence.codec import decode, encode
+from sandbox.model import ToolEvidence
+
+KEPT_RUNS = 20
+"""How many finished runs stay in the run folder (design, section 6)."""
+
+FORMAT = "hintproof.run/1"
+
+
+@dataclass(frozen=True, slots=True)
+class RunRecord:
+    """What was run: enough to judge its evidence again, and to launch the same server for a replay.
+
+    ``launch`` is the options of the command in plain JSON, as ``verify`` was given them.
+    """
+
+    run: str
+    target: str
+    command: tuple[str, ...]
+    invocation: tuple[str, ...]
+    seed: int
+    started_at: str
+    launch: Mapping[str, Any] = field(default_factory=dict)
+    server: Mapping[str, Any] = field(default_factory=dict)
+    format: str = FORMAT
+
+
+def new_run_id() -> str:
+    """A sortable, unique run id such as ``20261130-121445-3fa9``."""
+    return time.strftime("%Y%m%d-%H%M%S-", time.gmtime()) + secrets.token_hex(2)
+
+
+@contextmanager
+def _writing(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM):
+            raise DiskFullError(
+                f"Cannot write {path}: {error.strerror}. Tools that had finished are saved beside it. "
+                "Free some space or choose another folder with --runs DIR."
+            ) from error
+        raise
+
+
+def write_atomically(path: Path, text: str) -> None:
+    """Write ``text`` beside ``path`` and rename it into place.
+
+    Raises:
+        DiskFullError: the folder cannot be written.
+    """
+    with _writing(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        draft = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+        try:
+            draft.write_text(text, encoding="utf-8")
+            draft.replace(path)
+        except OSError:
+            draft.unlink(missing_ok=True)
+            raise
+
+
+class RunFolder:
+    """One run's folder, open for writing. It holds a lock so that no other run cleans it away."""
+
+    def __init__(self, root: Path, run: str) -> None:
+        self.path = root / run
+        with _writing(self.path):
+            (self.path / "tools").mkdir(parents=True, exist_ok=False)
+            self._lock = os.open(self.path / ".lock", os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
+        fcntl.flock(self._lock, fcntl.LOCK_EX)
+        self._saved = 0
+
+    def save_record(self, record: RunRecord) -> None:
+        """Write what is being run."""
+        write_atomically(self.path / "run.json", json.dumps(encode(record), indent=1))
+
+    def save_tool(self, evidence: ToolEvidence) -> None:
+        """Write the evidence of one finished tool."""
+        name = f"{self._saved:03d}-{_slug(evidence.tool.name)}.json"
+        self._saved += 1
+        write_atomically(self.path / "tools" / name, json.dumps(encode(evidence)))
+
+    def save_wire(self, box: str, lines: list[tuple[float, str, str]]) -> None:
+        """Write the wire log of one box: (ms, direction, text) per line."""
+        text = "".join(json.dumps(encode(line)) + "\n" for line in lines)
+        write_atomically(self.path / "wire" / f"{_slug(box)}.jsonl", text)
+
+    def save_report(self, report: Mapping[str, Any]) -> Path:
+        """Write the report; returns its path."""
+        path = self.path / "report.json"
+        write_atomically(path, json.dumps(report, indent=1, ensure_ascii=True) + "\n")
+        return path
+
+    def close(self) -> None:
+        """Release the lock and remove the oldest finished runs beyond :data:`KEPT_RUNS`."""
+        os.close(self._lock)
+        _forget_old_runs(self.path.parent)
+
+    def __enter__(self) -> RunFolder:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+def _slug(text: str) -> str:
+    return re.sub(r"[^A-Za-z0-9_.-]+", "_", text)[:60].strip(".") or "_"
+
+
+def _forget_old_runs(root: Path) -> None:
+    runs = sorted((entry for entry in root.iterdir() if (entry / ".lock").is_file()), reverse=True)
+    for old in runs[KEPT_RUNS:]:
+        lock = os.open(old / ".lock", os.O_RDWR | os.O_CLOEXEC)
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            continue  # another hintproof is writing it now
+        else:
+            shutil.rmtree(old, ignore_errors=True)
+        finally:
+            os.close(lock)
+
+
+def find_run(root: Path, run: str) -> Path:
+    """The folder of a run, by id, by a unique beginning of it, by path, or ``last``.
+
+    Raises:
+        RunNotFoundError: there is no such run, or more than one.
+    """
+    direct = Path(run)
+    if (direct / "run.json").is_file():
+        return direct
+    known = sorted(path.parent.name for path in root.glob("*/run.json")) if root.is_dir() else []
+    if run == "last" and known:
+        return root / known[-1]
+    matches = [name for name in known if name.startswith(run)]
+    if len(matches) == 1:
+        return root / matches[0]
+    wanted = "more than one run begins so" if matches else "there is no such run"
+    listing = ", ".join(known[-5:]) or "none"
+    raise RunNotFoundError(f"Run {run!r}: {wanted} in {root}. The newest runs are: {listing}.")
+
+
+def load_record(folder: Path) -> RunRecord:
+    """Read what a run was.
+
+    Raises:
+        EvidenceError: the folder holds no readable record of this version.
+    """
+    data = _load(folder / "run.json")
+    if not isinstance(data, dict) or data.get("format") != FORMAT:
+        raise EvidenceError(f"{folder}/run.json is not of the format {FORMAT}: made by another version?")
+    return decode(RunRecord, data)
+
+
+def load_evidence(folder: Path) -> list[ToolEvidence]:
+    """Read the evidence of every finished tool, in the order in which they finished.
+
+    Raises:
+        EvidenceError: a file is damaged or of another version.
+    """
+    return [decode(ToolEvidence, _load(path)) for path in sorted((folder / "tools").glob("*.json"))]
+
+
+def load_report(folder: Path) -> dict[str, Any]:
+    """Read a finished run's report as JSON.
+
+    Raises:
+        EvidenceError: the run did not end, or the file is damaged.
+    """
+    data = _load(folder / "report.json")
+    if not isinstance(data, dict):
+        raise EvidenceError(f"{folder}/report.json is not a report.")
+    return data
+
+
+def _load(path: Path) -> object:
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError as error:
+        raise EvidenceError(f"{path} is missing: the run was stopped before it was written.") from error
+    except (OSError, ValueError) as error:
+        raise EvidenceError(f"{path} cannot be read: {error}.") from error
