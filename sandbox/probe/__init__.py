@@ -1,0 +1,1 @@
+"""One server's tools to evidence: calls in clean boxes, repeats, controls and confirmations. No verdicts."""

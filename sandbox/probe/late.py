@@ -1,0 +1,64 @@
+"""What happens after the last call of a shared box: whose doing is it?
+
+A box that several tools shared ends with one long idle. An effect that shows only there is looked for again in
+fresh boxes: with no call at all (then nobody did it), then with half of the calls, and so on down to one.
+"""
+
+from __future__ import annotations
+
+from sandbox.model import Call, Effect, Purpose, Step, StepKind, Tool, Trial
+from sandbox.probe.boxes import BoxKeeper
+from sandbox.probe.live import telling
+
+
+class LateSearch:
+    """Bisects the calls of a box over the late effects that were seen in it."""
+
+    def __init__(self, keeper: BoxKeeper, seen: tuple[Effect, ...]) -> None:
+        self.background: tuple[Effect, ...] = ()
+        self._keeper = keeper
+        self._wanted = {(effect.kind, effect.subject) for effect in seen}
+        self._budget = 12
+
+    async def search(self, calls: list[tuple[Tool, Call]]) -> list[tuple[Tool, Trial]]:
+        """The single calls after which such an effect shows, each with the trial that shows it."""
+        control = await self._run([])
+        self.background = telling(control.steps[-1].effects)
+        self._wanted -= {(effect.kind, effect.subject) for effect in self.background}
+        return await self._among(_distinct(calls)) if self._wanted else []
+
+    async def _among(self, calls: list[tuple[Tool, Call]]) -> list[tuple[Tool, Trial]]:
+        if not calls or self._budget == 0:
+            return []
+        self._budget -= 1
+        trial = await self._run(calls)
+        late = {(effect.kind, effect.subject) for effect in telling(trial.steps[-1].effects)}
+        if not late & self._wanted:
+            return []
+        if len(calls) == 1:
+            return [(calls[0][0], trial)]
+        middle = len(calls) // 2
+        return [*await self._among(calls[:middle]), *await self._among(calls[middle:])]
+
+    async def _run(self, calls: list[tuple[Tool, Call]]) -> Trial:
+        settings = self._keeper.settings
+        box = await self._keeper.fresh()
+        steps: list[Step] = []
+        try:
+            for tool, call in calls:
+                if box.session.alive:
+                    steps.append(await box.call(StepKind.CALL, tool, call, settings.call_timeout_ms))
+            steps.append(await box.idle(StepKind.SETTLE, settings.settle_ms))
+            subject = calls[0][0] if calls else Tool.read({"name": ""})
+            return box.trial(subject, Purpose.PROBE, steps, number=self._keeper.number())
+        finally:
+            await self._keeper.discard(box)
+
+
+def _distinct(calls: list[tuple[Tool, Call]]) -> list[tuple[Tool, Call]]:
+    """Repeats left out: the same call twice tells nothing more about who acts late."""
+    distinct: list[tuple[Tool, Call]] = []
+    for tool, call in calls:
+        if not any(call == known for _, known in distinct):
+            distinct.append((tool, call))
+    return distinct

@@ -1,0 +1,152 @@
+"""A session whose steps are recorded as facts: every call or idle becomes a Step with its effects."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+
+import anyio.to_thread
+
+from sandbox.effects import Collector, mark_background
+from sandbox.model import (
+    Call,
+    Effect,
+    EffectKind,
+    Observed,
+    Outcome,
+    Purpose,
+    Reply,
+    Step,
+    StepKind,
+    Tool,
+    Trial,
+    Weight,
+)
+from sandbox.session import Session
+
+_LASTING = frozenset(
+    {
+        EffectKind.FILE_CREATED,
+        EffectKind.FILE_MODIFIED,
+        EffectKind.FILE_DELETED,
+        EffectKind.FILE_MOVED,
+        EffectKind.FILE_METADATA,
+        EffectKind.ROW_INSERTED,
+        EffectKind.ROW_UPDATED,
+        EffectKind.ROW_DELETED,
+        EffectKind.SCHEMA_CHANGED,
+        EffectKind.RECORD_ADDED,
+        EffectKind.RECORD_UPDATED,
+        EffectKind.RECORD_DELETED,
+        EffectKind.REF_CREATED,
+        EffectKind.REF_MOVED,
+        EffectKind.REF_DELETED,
+        EffectKind.INDEX_CHANGED,
+        EffectKind.PROCESS_LEFT,
+    }
+)
+_PASSING = frozenset({Weight.BACKGROUND, Weight.TRANSIENT})
+
+
+def lasting(effects: tuple[Effect, ...]) -> tuple[Effect, ...]:
+    """The effects after which a box is no longer as it was."""
+    return tuple(e for e in effects if e.kind in _LASTING and e.weight not in _PASSING)
+
+
+def telling(effects: tuple[Effect, ...]) -> tuple[Effect, ...]:
+    """The effects that some claim could rest on: what lasts, and what went out."""
+    return tuple(
+        e
+        for e in effects
+        if e.weight not in _PASSING
+        and (e.kind in _LASTING or e.kind.value.startswith(("net.", "ipc.", "secret.")))
+    )
+
+
+@dataclass(slots=True)
+class LiveBox:
+    """One session in use, with what was done in it so far."""
+
+    session: Session
+    collector: Collector
+    started_ns: int = field(default_factory=time.monotonic_ns)
+    idle_effects: list[Effect] = field(default_factory=list)
+    startup_effects: tuple[Effect, ...] = ()
+    steps: list[Step] = field(default_factory=list)
+    calls: list[tuple[Tool, Call]] = field(default_factory=list)
+    dirty: bool = False
+    control: Step | None = None
+    prepared: list[Step] = field(default_factory=list)
+
+    @property
+    def usable(self) -> bool:
+        """Whether another tool may be called here as if the box were fresh."""
+        return self.session.alive and not self.dirty
+
+    async def begin(self, idle_ms: float) -> None:
+        """Take what start-up did out of the account, then record the idle control."""
+        observed = await self.session.idle(0)
+        self.startup_effects = await self._effects(observed)
+        self.collector.begin()
+        self.started_ns = time.monotonic_ns()
+        self.control = await self.idle(StepKind.IDLE, idle_ms)
+
+    async def call(self, kind: StepKind, tool: Tool, call: Call, timeout_ms: float) -> Step:
+        """Make one call and record it; a server that died or hung makes the box unusable."""
+        reply, observed = await self.session.call(call, tool, timeout_ms)
+        self.calls.append((tool, call))
+        step = await self._step(kind, observed, call=call, reply=reply)
+        if lasting(step.effects) or reply.outcome in (Outcome.TIMED_OUT, Outcome.CRASHED):
+            self.dirty = True
+        if kind is StepKind.PREPARE:
+            self.prepared.append(step)
+        return step
+
+    async def idle(self, kind: StepKind, ms: float) -> Step:
+        """Let time pass and record what happens by itself."""
+        observed = await self.session.idle(ms)
+        step = await self._step(kind, observed)
+        if kind is StepKind.IDLE:
+            self.idle_effects.extend(step.effects)
+        elif lasting(step.effects):
+            self.dirty = True
+        return step
+
+    def trial(
+        self, tool: Tool, purpose: Purpose, steps: list[Step], confirms: str = "", *, number: int
+    ) -> Trial:
+        """The steps as one trial of ``tool``: control and preparations first."""
+        before = [self.control] if self.control else []
+        return Trial(
+            id=f"{self.session.name}.{number}",
+            tool=tool.name,
+            purpose=purpose,
+            box=self.session.name,
+            steps=(*before, *self.prepared, *steps),
+            instruments=self.session.instruments & self.collector.instruments,
+            confirms=confirms,
+        )
+
+    async def _step(
+        self, kind: StepKind, observed: Observed, *, call: Call | None = None, reply: Reply | None = None
+    ) -> Step:
+        effects = await self._effects(observed)
+        if kind is not StepKind.IDLE:
+            effects = mark_background(effects, tuple(self.idle_effects))
+        unreached = [("box-limit", text) for _, text in observed.limits_hit]
+        unreached += [("refused-by-box", e.summary) for e in effects if e.kind is EffectKind.REFUSED]
+        step = Step(
+            kind=kind,
+            call=call,
+            reply=reply,
+            effects=effects,
+            started_ms=(observed.started_ns - self.started_ns) / 1e6,
+            duration_ms=(observed.ended_ns - observed.started_ns) / 1e6,
+            quiet=observed.quiet,
+            unreached=tuple(unreached),
+        )
+        self.steps.append(step)
+        return step
+
+    async def _effects(self, observed: Observed) -> tuple[Effect, ...]:
+        return await anyio.to_thread.run_sync(self.collector.collect, observed)

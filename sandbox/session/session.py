@@ -1,0 +1,187 @@
+"""One live session: make a call or stay idle, wait for rest, and hand out what the instruments saw."""
+
+from __future__ import annotations
+
+import time
+
+import anyio
+import anyio.to_thread
+
+from sandbox.boxes.box import Box
+from sandbox.client import ClientSettings, Conversation, converse
+from sandbox.errors import BoxLostError, ServerStartError
+from sandbox.model import Call, Instrument, Observed, Remark, Reply, SyscallEvent, Tool
+from sandbox.session.ground import Ground
+from sandbox.world import ExchangeLog, read_tap
+
+_REST_POLL_S = 0.002
+"""Two looks this far apart that both find nothing new mean rest (a runnable thread is seen in between)."""
+
+
+class Session:
+    """A box with a server that has answered the handshake.
+
+    Made by a :class:`SessionTask`: the conversation's cancel scopes belong to that task, while calls may
+    come from any other.
+    """
+
+    def __init__(self, box: Box, exchanges: ExchangeLog, conversation: Conversation, ground: Ground) -> None:
+        self.box = box
+        self.conversation = conversation
+        self.opened_ns = time.monotonic_ns()
+        self.calls_made = 0
+        self._exchanges = exchanges
+        self._settings = ground.settings
+        self._instruments = set(ground.instruments)
+
+    @property
+    def name(self) -> str:
+        """The box's name: unique in the run."""
+        return self.box.name
+
+    @property
+    def alive(self) -> bool:
+        """Whether the server still runs and could answer another call."""
+        return self.box.alive
+
+    @property
+    def instruments(self) -> frozenset[Instrument]:
+        """The instruments that have worked without loss since the session was opened."""
+        return frozenset(self._instruments)
+
+    @property
+    def remarks(self) -> tuple[Remark, ...]:
+        """What the client noticed about the server's manners so far."""
+        return self.conversation.remarks()
+
+    async def call(self, call: Call, tool: Tool, timeout_ms: float) -> tuple[Reply, Observed]:
+        """Make one call, wait for rest, and return the reply and everything recorded meanwhile."""
+        started = time.monotonic_ns()
+        reply = await self.conversation.call(call, tool, timeout_ms)
+        self.calls_made += 1
+        return reply, await self._observe(started)
+
+    async def idle(self, ms: float) -> Observed:
+        """Call nothing for ``ms`` milliseconds and return what happened all the same."""
+        started = time.monotonic_ns()
+        await anyio.sleep(ms / 1000)
+        return await self._observe(started)
+
+    async def _observe(self, started: int) -> Observed:
+        events, quiet = await self._rest()
+        packets, dropped = read_tap(self.box.tap)
+        exchanges = self._exchanges.read_new()
+        if dropped:
+            self._instruments.discard(Instrument.TAP)
+        if self.box.events.overflowed:
+            self._instruments.discard(Instrument.OBSERVER)
+        if self._exchanges.overflowed:
+            self._instruments.discard(Instrument.GATEWAY)
+        return Observed(
+            started_ns=started,
+            ended_ns=time.monotonic_ns(),
+            events=tuple(events),
+            exchanges=tuple(exchanges),
+            packets=tuple(packets),
+            processes=tuple(self.box.processes()),
+            canary_reads=tuple(self.box.canary_reads()),
+            packets_dropped=dropped,
+            quiet=quiet,
+            limits_hit=tuple(self.box.limits_hit()),
+        )
+
+    async def _rest(self) -> tuple[list[SyscallEvent], bool]:
+        """Wait until nothing new is recorded and nothing of the server is runnable, within bounds."""
+        deadline = time.monotonic() + self._settings.quiet_ms / 1000
+        events = self.box.events.read_new()
+        while True:
+            if not self.box.alive:
+                return events + self.box.events.read_new(), True
+            if self.box.quiet():
+                await anyio.sleep(_REST_POLL_S)
+                fresh = self.box.events.read_new()
+                if not fresh and self.box.quiet():
+                    return events, True
+                events += fresh
+            else:
+                await anyio.sleep(_REST_POLL_S)
+                events += self.box.events.read_new()
+            if time.monotonic() > deadline:
+                return events, False
+
+
+class SessionTask:
+    """Runs one session in a task of its own from launch to teardown."""
+
+    def __init__(self, ground: Ground, era: str) -> None:
+        self._ground = ground
+        self._era = era
+        self._ready = anyio.Event()
+        self._leave = anyio.Event()
+        self._left = anyio.Event()
+        self._session: Session | None = None
+        self._error: Exception | None = None
+
+    async def run(self) -> None:
+        """The task's body: never raises for the server's fault; ``ready`` tells."""
+        try:
+            await self._hold()
+        except (ServerStartError, BoxLostError) as error:
+            self._error = error
+        finally:
+            self._ready.set()
+            self._left.set()
+
+    async def _hold(self) -> None:
+        ground = self._ground
+        # Launching blocks for some 10 ms; in a thread, calls of the session in use are not delayed by it.
+        box, exchanges = await anyio.to_thread.run_sync(_launch, ground)
+        try:
+            settings = ClientSettings(
+                era=self._era, roots=ground.settings.roots, handshake_timeout_s=ground.settings.handshake_s
+            )
+            try:
+                async with converse(box.stdout, box.stdin, settings=settings) as conversation:
+                    self._session = Session(box, exchanges, conversation, ground)
+                    self._ready.set()
+                    await self._leave.wait()
+                    # Kill first: closing must not wait for a server that does not read its stdin.
+                    await anyio.to_thread.run_sync(box.kill_server)
+            except ServerStartError as error:
+                raise _with_stderr(error, box) from error
+        finally:
+            with anyio.CancelScope(shield=True):
+                await anyio.to_thread.run_sync(box.close)
+            exchanges.close()
+
+    async def ready(self) -> Session:
+        """The session, once its server has answered the handshake.
+
+        Raises:
+            ServerStartError: the server exited, hung or did not speak MCP.
+            BoxLostError: one of our own processes died.
+        """
+        await self._ready.wait()
+        if self._error is not None:
+            raise self._error
+        assert self._session is not None
+        return self._session
+
+    async def leave(self) -> None:
+        """End the session: its box is thrown away."""
+        self._leave.set()
+        await self._left.wait()
+
+
+def _launch(ground: Ground) -> tuple[Box, ExchangeLog]:
+    observer_end, exchanges = ground.world.attach("box")
+    return ground.launcher.launch(ground.plan, observer_end), exchanges
+
+
+def _with_stderr(error: ServerStartError, box: Box) -> ServerStartError:
+    tail = box.stderr_tail().strip()
+    if not tail:
+        return error
+    lines = "\n".join(f"  {line}" for line in tail.splitlines()[-12:])
+    error.args = (f"{error}\nThe last lines of its stderr:\n{lines}",)
+    return error
