@@ -75,6 +75,8 @@ def _decode(hint: Any, data: Any) -> Any:
     if isinstance(hint, type) and issubclass(hint, Enum):
         return hint(data)
     if isinstance(hint, type) and dataclasses.is_dataclass(hint):
+        if not isinstance(data, dict):
+            raise TypeError(f"an object expected, {type(data).__name__} found")
         hints = _hints(hint)
         return hint(**{name: _decode(hints[name], value) for name, value in data.items()})
     if hint is float and isinstance(data, int):
