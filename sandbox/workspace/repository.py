@@ -1,0 +1,132 @@
+"""A small git repository, written without running git.
+
+Loose objects, references and a version 2 index, as gitformat-index(5) and gitrepository-layout(5) describe them. The
+repository is in the state that most git tools need to be accepted: a change staged, one not staged, an untracked
+file, a second branch that can be checked out and merged, and a tag.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import struct
+import zlib
+from collections.abc import Mapping
+
+from sandbox.model import SeedEntry
+
+_WHO = "Sample Author <author@example.com>"
+_MADE_AT = 1_700_000_000
+
+_README = b"# Sample project\n\nA small project under version control.\n"
+_NOTES = b"alpha\nbeta\ngamma\n"
+_MAIN_ONE = b'def greet(name):\n    return "Hello, " + name\n'
+_MAIN_TWO = b'def greet(name="world"):\n    """Greet someone."""\n    return f"Hello, {name}"\n'
+_FEATURE = b"A feature that waits to be merged.\n"
+_CHANGES = b"# Changes\n\n- Greet the world.\n"
+
+
+class _Objects:
+    """The object store: adds objects and remembers the files that hold them."""
+
+    def __init__(self) -> None:
+        self.files: dict[str, bytes] = {}
+
+    def add(self, kind: str, body: bytes) -> str:
+        """Store one object and return its id."""
+        whole = f"{kind} {len(body)}\0".encode() + body
+        name = hashlib.sha1(whole, usedforsecurity=False).hexdigest()
+        # Level 0 (stored) gives the same bytes with every build of zlib.
+        self.files[f"objects/{name[:2]}/{name[2:]}"] = zlib.compress(whole, 0)
+        return name
+
+    def tree(self, files: Mapping[str, bytes]) -> str:
+        """Store the tree of a work tree's files (path to content) and return its id."""
+        entries: dict[str, tuple[str, str]] = {}
+        below: dict[str, dict[str, bytes]] = {}
+        for path, content in files.items():
+            head, slash, rest = path.partition("/")
+            if slash:
+                below.setdefault(head, {})[rest] = content
+            else:
+                entries[head] = ("100644", self.add("blob", content))
+        for name, inner in below.items():
+            entries[name] = ("40000", self.tree(inner))
+        # git sorts a folder as if its name ended in a slash.
+        ordered = sorted(
+            entries.items(), key=lambda entry: entry[0] + ("/" if entry[1][0] == "40000" else "")
+        )
+        return self.add(
+            "tree",
+            b"".join(f"{mode} {name}\0".encode() + bytes.fromhex(oid) for name, (mode, oid) in ordered),
+        )
+
+    def commit(self, files: Mapping[str, bytes], message: str, at: int, parent: str = "") -> str:
+        """Store a commit of ``files`` made at ``at`` (seconds since the epoch) and return its id."""
+        lines = [f"tree {self.tree(files)}", *([f"parent {parent}"] if parent else [])]
+        lines += [f"author {_WHO} {at} +0000", f"committer {_WHO} {at} +0000", "", f"{message}\n"]
+        return self.add("commit", "\n".join(lines).encode())
+
+
+def sample_repository(at: str) -> list[SeedEntry]:
+    """The repository as seeds, its work tree at ``at``. Equal on every machine, to the byte."""
+    objects = _Objects()
+    first = {"README.md": _README, "notes.txt": _NOTES, "src/main.py": _MAIN_ONE}
+    second = {**first, "src/main.py": _MAIN_TWO}
+    base = objects.commit(first, "Add the project", _MADE_AT)
+    main = objects.commit(second, "Greet the world by default", _MADE_AT + 3_600, base)
+    feature = objects.commit({**first, "feature.txt": _FEATURE}, "Add a feature", _MADE_AT + 1_800, base)
+    tag = objects.add(
+        "tag",
+        f"object {base}\ntype commit\ntag v0.1.0\ntagger {_WHO} {_MADE_AT} +0000\n\nFirst version\n".encode(),
+    )
+    git = {
+        "HEAD": b"ref: refs/heads/main\n",
+        "config": b"[core]\n\trepositoryformatversion = 0\n\tfilemode = true\n\tbare = false\n\tlogallrefupdates = true\n",
+        "description": b"Sample project\n",
+        "info/exclude": b"# Patterns that git ignores in this repository only\n",
+        "index": _index({**second, "CHANGES.md": _CHANGES}, objects),
+        "refs/heads/main": f"{main}\n".encode(),
+        "refs/heads/feature": f"{feature}\n".encode(),
+        "refs/tags/v0.1.0": f"{tag}\n".encode(),
+        "logs/HEAD": _reflog([("", base, 0), (base, main, 3_600)]),
+        "logs/refs/heads/main": _reflog([("", base, 0), (base, main, 3_600)]),
+        "logs/refs/heads/feature": _reflog([("", feature, 1_800)]),
+        **objects.files,
+    }
+    worktree = {
+        **second,
+        "CHANGES.md": _CHANGES,
+        "notes.txt": _NOTES + b"delta\n",
+        "draft.txt": b"A draft that git does not track yet.\n",
+    }
+    files = {f"{at}/.git/{name}": content for name, content in git.items()}
+    files |= {f"{at}/{name}": content for name, content in worktree.items()}
+    folders = {at, f"{at}/.git/refs/tags", f"{at}/.git/objects/info", f"{at}/.git/objects/pack"}
+    for path in [*files, *folders]:
+        parent = path.rpartition("/")[0]
+        while len(parent) > len(at):
+            folders.add(parent)
+            parent = parent.rpartition("/")[0]
+    # git keeps objects read-only; a server that chmods or replaces one should meet the same.
+    return [SeedEntry(path, "dir", 0o755) for path in sorted(folders)] + [
+        SeedEntry(path, "file", 0o444 if "/.git/objects/" in path else 0o644, content)
+        for path, content in sorted(files.items())
+    ]
+
+
+def _index(files: Mapping[str, bytes], objects: _Objects) -> bytes:
+    # The stat fields but the size are zero: git finds them stale, compares contents and agrees.
+    body = struct.pack(">4sII", b"DIRC", 2, len(files))
+    for name, content in sorted(files.items()):
+        oid = bytes.fromhex(objects.add("blob", content))
+        path = name.encode()
+        entry = struct.pack(">10I20sH", 0, 0, 0, 0, 0, 0, 0o100644, 0, 0, len(content), oid, len(path)) + path
+        body += entry + bytes(8 - len(entry) % 8)
+    return body + hashlib.sha1(body, usedforsecurity=False).digest()
+
+
+def _reflog(moves: list[tuple[str, str, int]]) -> bytes:
+    return "".join(
+        f"{old or '0' * 40} {new} {_WHO} {_MADE_AT + later} +0000\tcommit{'' if old else ' (initial)'}: sample\n"
+        for old, new, later in moves
+    ).encode()
