@@ -1,0 +1,110 @@
+"""Event logs: memfds that one process appends JSON lines to and another one tails.
+
+The writer never waits for the reader, and neither does the writer's log grow without bound: at the cap it gets one
+``["overflow"]`` line and nothing more. Text that is no UTF-8 travels as lone surrogates (``os.fsdecode``), which JSON
+escapes.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Sequence
+from typing import Any
+
+from sandbox.model import SyscallEvent
+
+Record = list[Any]
+"""One line of a log. Its writer is a process of ours, so its reader knows the types without asking."""
+
+LOG_CAP = 64 << 20
+"""Bytes that a log may hold before it overflows."""
+
+_OVERFLOW: Record = ["overflow"]
+_CHUNK = 1 << 20
+
+_encode = json.JSONEncoder(separators=(",", ":"), check_circular=False).encode
+
+
+class AppendLog:
+    """The only writer of a log; the descriptor stays the caller's."""
+
+    def __init__(self, descriptor: int, cap: int = LOG_CAP) -> None:
+        self._descriptor = descriptor
+        self._cap = cap
+        self._size = 0
+        self._full = False
+
+    def append(self, record: Sequence[object]) -> None:
+        """Write one record. Once it is written, every reader sees it.
+
+        Raises OSError when the memory for it cannot be had.
+        """
+        if self._full:
+            return
+        line = _encode(record).encode("ascii") + b"\n"
+        if self._size + len(line) > self._cap:
+            self._full = True
+            line = _encode(_OVERFLOW).encode("ascii") + b"\n"
+        self._size += os.pwrite(self._descriptor, line, self._size)
+
+
+class LogTail:
+    """The reader's end of any log; owns the descriptor."""
+
+    def __init__(self, descriptor: int) -> None:
+        self._descriptor = descriptor
+        self._offset = 0
+        self._partial = b""
+        self.overflowed = False
+        """Whether the writer had more to tell than the log may hold."""
+
+    def read_records(self) -> list[Record]:
+        """The records that were completed since the last time, in order."""
+        records: list[Record] = []
+        while chunk := os.pread(self._descriptor, _CHUNK, self._offset):
+            self._offset += len(chunk)
+            *lines, self._partial = (self._partial + chunk).split(b"\n")
+            records += [json.loads(line) for line in lines]
+        if records and records[-1] == _OVERFLOW:
+            records.pop()
+            self.overflowed = True
+        return records
+
+    def close(self) -> None:
+        """Release the log; idempotent."""
+        if self._descriptor >= 0:
+            os.close(self._descriptor)
+            self._descriptor = -1
+
+
+class EventLog(LogTail):
+    """The engine's end of an observer's log; owns the descriptor.
+
+    A record is the fields of a SyscallEvent in their order.
+    """
+
+    def read_new(self) -> list[SyscallEvent]:
+        """The events since the last time, in the order in which they were recorded.
+
+        When a call has been answered, the log holds all of its events: each was recorded before its system call ran.
+        """
+        # A flood repeats itself: sharing equal strings keeps a full log within the engine's memory.
+        shared: dict[str, str] = {}
+        return [_event(record, shared) for record in self.read_records()]
+
+
+def _event(record: Record, shared: dict[str, str]) -> SyscallEvent:
+    at_ns, pid, executable, name, path, target, address, argv, flags, denied = record
+    return SyscallEvent(
+        at_ns,
+        pid,
+        shared.setdefault(executable, executable),
+        name,
+        shared.setdefault(path, path),
+        shared.setdefault(target, target),
+        shared.setdefault(address, address),
+        tuple(argv),
+        flags,
+        denied,
+    )
