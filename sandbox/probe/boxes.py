@@ -7,22 +7,31 @@ from collections.abc import Callable
 
 from sandbox.effects import Collector
 from sandbox.errors import ServerStartError
-from sandbox.model import Effect
+from sandbox.model import Effect, Instrument, Remark
 from sandbox.probe.live import LiveBox
 from sandbox.probe.settings import ProbeSettings
 from sandbox.session import Session, SessionPool
+
+WireLines = list[tuple[float, str, str]]
+BoxListener = Callable[[str, tuple[Remark, ...], WireLines, frozenset[Instrument]], None]
+"""Told when a box is thrown away: its name, remarks, wire log, and the instruments that failed in it."""
 
 
 class BoxKeeper:
     """Takes sessions from the pool and makes live boxes of them."""
 
     def __init__(
-        self, pool: SessionPool, collector: Callable[[Session], Collector], settings: ProbeSettings
+        self,
+        pool: SessionPool,
+        collector: Callable[[Session], Collector],
+        settings: ProbeSettings,
+        on_discard: BoxListener,
     ) -> None:
         self.settings = settings
         self.startup_effects: tuple[Effect, ...] = ()
         self._pool = pool
         self._collector = collector
+        self._on_discard = on_discard
         self._started = time.monotonic()
         self._calls = 0
         self._trials = 0
@@ -49,6 +58,9 @@ class BoxKeeper:
     async def discard(self, box: LiveBox) -> None:
         """Throw a box away."""
         self._calls += len(box.calls)
+        session = box.session
+        missing = frozenset(Instrument) - (session.instruments & box.collector.instruments)
+        self._on_discard(session.name, session.remarks, session.conversation.wire.dump(), missing)
         await self._pool.give_back(box.session)
         box.collector.close()
 

@@ -15,12 +15,11 @@ from sandbox.model import (
     Evidence,
     Finding,
     Purpose,
-    Step,
-    StepKind,
     Tool,
     Trial,
 )
 from sandbox.policy import Profile
+from sandbox.probe.again import again
 from sandbox.probe.boxes import BoxKeeper
 from sandbox.probe.dossier import Dossier
 
@@ -85,7 +84,9 @@ class Confirmer:
                     break
                 budget -= 1
                 call = Call(best.tool, arguments, "made smaller")
-                trial = await self._run(dossier.tool, _trial(dossier, evidence.trial), call, Purpose.PROBE)
+                trial = await again(
+                    self._keeper, dossier.tool, _trial(dossier, evidence.trial), call, Purpose.PROBE
+                )
                 if kinds <= {effect.kind for step in trial.steps for effect in step.effects}:
                     dossier.trials.append(trial)
                     best, improved = call, True
@@ -93,53 +94,23 @@ class Confirmer:
 
     async def _repeat(self, dossier: Dossier, trial: Trial, evidence: Evidence) -> None:
         assert evidence.call is not None
-        again = await self._run(dossier.tool, trial, evidence.call, Purpose.CONFIRM, confirms=trial.id)
-        dossier.trials.append(again)
+        dossier.trials.append(
+            await again(self._keeper, dossier.tool, trial, evidence.call, Purpose.CONFIRM, confirms=trial.id)
+        )
         other = self._unrelated(dossier.tool)
         if other is None or any(effect.loses for effect in evidence.effects):
             return
         dossier.trials.append(
-            await self._run(
-                dossier.tool, trial, evidence.call, Purpose.FIRST_USE, confirms=trial.id, first=other
+            await again(
+                self._keeper,
+                dossier.tool,
+                trial,
+                evidence.call,
+                Purpose.FIRST_USE,
+                confirms=trial.id,
+                first=other,
             )
         )
-
-    async def _run(
-        self,
-        tool: Tool,
-        trial: Trial,
-        call: Call,
-        purpose: Purpose,
-        *,
-        confirms: str = "",
-        first: tuple[Tool, Call] | None = None,
-    ) -> Trial:
-        """The steps of ``trial`` in a fresh box, with ``call`` in place of its call."""
-        settings = self._keeper.settings
-        box = await self._keeper.fresh(settings.confirm_idle_ms)
-        steps: list[Step] = []
-        try:
-            if first is not None:
-                await box.call(StepKind.PREPARE, *first, settings.call_timeout_ms)
-            for step in trial.steps:
-                if not box.session.alive:
-                    break
-                if step.kind is StepKind.PREPARE and step.call is not None and first is None:
-                    await box.call(
-                        StepKind.PREPARE, _tool_of(step.call, tool), step.call, settings.call_timeout_ms
-                    )
-                elif step.kind in (StepKind.CALL, StepKind.REPEAT):
-                    steps.append(await box.call(step.kind, tool, call, settings.call_timeout_ms))
-                elif step.kind is StepKind.SETTLE:
-                    steps.append(await box.idle(StepKind.SETTLE, step.duration_ms))
-            return box.trial(tool, purpose, steps, confirms, number=self._keeper.number())
-        finally:
-            await self._keeper.discard(box)
-
-
-def _tool_of(call: Call, tool: Tool) -> Tool:
-    """A tool to send a prepared call with: only its name and its way of being called matter."""
-    return tool if call.tool == tool.name else Tool.read({"name": call.tool})
 
 
 def _trial(dossier: Dossier, trial_id: str) -> Trial:

@@ -42,7 +42,12 @@ class SessionPool:
         with anyio.CancelScope(shield=True):
             for task in [*self._warm, *self._used.values()]:
                 await task.leave()
-        await self._stack.__aexit__(kind, error, trace)
+        if isinstance(error, Exception):
+            # Every task has left, so there is nothing to cancel; handing the error to the group would only
+            # wrap it into an ExceptionGroup that no caller asked for.
+            await self._stack.__aexit__(None, None, None)
+        else:
+            await self._stack.__aexit__(kind, error, trace)
 
     async def take(self) -> Session:
         """A session that nobody has used, and start the next spare.

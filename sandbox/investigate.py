@@ -1,0 +1,86 @@
+"""One suspected tool: every effect of every call, and the verdicts that follow from them."""
+
+from __future__ import annotations
+
+import difflib
+from dataclasses import dataclass
+
+from sandbox.errors import UsageError
+from sandbox.events import CallFinished, Listener, Progress, ServerListed, ToolStarted
+from sandbox.evidence.runs import RunFolder
+from sandbox.judge import report_tool
+from sandbox.model import Json, Remark, ServerFacts, Step, Tool, ToolEvidence, ToolReport
+from sandbox.policy import PROFILES, Profile
+from sandbox.probe.boxes import BoxKeeper
+from sandbox.probe.course import Course
+from sandbox.probe.settings import ProbeSettings
+from sandbox.probe.stage import StageSettings, staged
+from sandbox.targets import Launch
+
+
+@dataclass(frozen=True, slots=True)
+class Investigation:
+    """What one tool did: the evidence with its trials, and the report on it."""
+
+    facts: ServerFacts
+    evidence: ToolEvidence
+    report: ToolReport
+    remarks: tuple[Remark, ...]
+
+
+async def investigate(
+    launch: Launch,
+    name: str,
+    arguments: dict[str, Json] | None,
+    *,
+    profile: Profile,
+    probe: ProbeSettings,
+    stage: StageSettings,
+    closed_world: tuple[str, ...],
+    folder: RunFolder,
+    listener: Listener,
+) -> Investigation:
+    """Probe one tool with the given arguments, or with generated ones where none are given.
+
+    Raises:
+        UsageError: the server lists no such tool; the message names the nearest ones.
+        NoSandboxError, ServerStartError: as for ``verify``.
+    """
+    remarks: list[Remark] = []
+
+    def box_done(box: str, said: tuple[Remark, ...], wire: list[tuple[float, str, str]], _: object) -> None:
+        remarks.extend(remark for remark in said if remark not in remarks)
+        folder.save_wire(box, wire)
+
+    def called(step: Step) -> None:
+        if step.call is not None and step.reply is not None:
+            listener(CallFinished(step.call, step.reply, len(step.effects)))
+
+    async with staged(launch, stage) as ready:
+        listener(Progress("starting the server"))
+        first = await ready.pool.take()
+        listing = await first.conversation.list_tools()
+        listener(ServerListed(first.conversation.facts, listing.tools))
+        tool = _find(name, listing.tools)
+        listener(ToolStarted(tool.name, 1, 1))
+        course = Course(
+            BoxKeeper(ready.pool, ready.collector, probe, box_done),
+            ready.surroundings,
+            PROFILES.values(),
+            closed_world=closed_world,
+            examples={} if arguments is None else {tool.name: (arguments,)},
+            on_call=called,
+        )
+        facts = first.conversation.facts
+        (evidence,) = [item async for item in course.run((tool,), first)]
+    folder.save_tool(evidence)
+    return Investigation(facts, evidence, report_tool(evidence, profile), tuple(remarks))
+
+
+def _find(name: str, tools: tuple[Tool, ...]) -> Tool:
+    for tool in tools:
+        if tool.name == name:
+            return tool
+    near = difflib.get_close_matches(name, [tool.name for tool in tools], n=3, cutoff=0.4)
+    names = ", ".join(near or [tool.name for tool in tools[:10]]) or "none at all"
+    raise UsageError(f"The server lists no tool {name!r}. {'Did you mean' if near else 'It lists'}: {names}?")

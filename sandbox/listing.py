@@ -1,0 +1,41 @@
+"""What a server declares, and what would be sent to its tools; nothing is called."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sandbox.arguments import Learned, Proposal, propose
+from sandbox.model import Remark, ServerFacts, Tool
+from sandbox.probe.stage import StageSettings, staged
+from sandbox.targets import Launch
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """The server's own words: its facts, its tools in its order, and what was odd about the listing."""
+
+    facts: ServerFacts
+    tools: tuple[Tool, ...]
+    remarks: tuple[Remark, ...]
+    proposals: dict[str, list[Proposal]]
+
+
+async def list_server(launch: Launch, settings: StageSettings, *, seed: int = 0, calls: int = 0) -> Listing:
+    """Start the server in a box and read its tool list.
+
+    ``calls`` is how many argument sets to propose per tool; 0 for none.
+
+    Raises:
+        NoSandboxError: no sandbox works on this machine.
+        ServerStartError: the server could not be started or spoken to.
+    """
+    async with staged(launch, settings, spares=0) as stage:
+        session = await stage.pool.take()
+        listing = await session.conversation.list_tools()
+        proposals = {
+            tool.name: propose(tool, stage.surroundings, Learned(), seed=seed, limit=calls)
+            for tool in listing.tools
+            if calls
+        }
+        remarks = tuple(dict.fromkeys([*listing.remarks, *session.remarks]))
+        return Listing(session.conversation.facts, listing.tools, remarks, proposals)

@@ -1,0 +1,156 @@
+"""Sets the stage for one server: launcher and gateway, the plan of its boxes, and the pool of its sessions."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import AsyncIterator, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import asynccontextmanager, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import anyio
+
+from sandbox.boxes.launcher import Launcher
+from sandbox.boxes.plan import BoxPlan, Exposure, Limits
+from sandbox.effects import Collector, Readers
+from sandbox.evidence.content import ContentStore
+from sandbox.model import SeedEntry
+from sandbox.session import Ground, Session, SessionPool, SessionSettings
+from sandbox.targets import Launch
+from sandbox.workspace import DEFAULT_WORKSPACE, HOME, Furnishing, Surroundings, furnish, plant_canaries
+from sandbox.world import World
+
+
+@dataclass(frozen=True, slots=True)
+class StageSettings:
+    """What a stage is set with, beyond the launch itself.
+
+    ``limits`` are the box's; ``seed`` makes canaries and samples; ``content`` is the folder that large before and after
+    content spills to.
+    """
+
+    limits: Limits
+    session: SessionSettings
+    seed: int
+    content: Path | None = None
+
+
+@dataclass(slots=True)
+class Stage:
+    """Everything that probing one server needs, open for the time of a run."""
+
+    launch: Launch
+    pool: SessionPool
+    surroundings: Surroundings
+    content: ContentStore
+    plan: BoxPlan
+    readers: Readers
+    notes: tuple[str, ...]
+
+    def collector(self, session: Session) -> Collector:
+        """The collector of one session's box."""
+        return Collector(
+            session.box.layers,
+            content=self.content,
+            readers=self.readers,
+            workspace=self.surroundings.workspace,
+            home=HOME,
+            canaries=self.plan.canaries,
+        )
+
+
+@asynccontextmanager
+async def staged(launch: Launch, settings: StageSettings, *, spares: int = 1) -> AsyncIterator[Stage]:
+    """Start what a run needs; everything is closed on the way out, also after an error.
+
+    Raises:
+        NoSandboxError: no rung of the sandbox ladder works here.
+        UsageError: the workspace cannot be furnished.
+    """
+    place = launch.workspace
+    furnishing = furnish(place.source if place else None, place.at if place else DEFAULT_WORKSPACE)
+    with (
+        ThreadPoolExecutor(3, thread_name_prefix="stage") as starters,
+        _kept(ContentStore(settings.content)) as content,
+    ):
+        # The client's SDK takes more than a second to import; the daemon and the gateway start meanwhile.
+        importing = starters.submit(_import_client)
+        starting_world = starters.submit(World.start)
+        launcher = await anyio.to_thread.run_sync(Launcher.start)
+        try:
+            world = starting_world.result()
+            try:
+                plan = box_plan(launch, furnishing, world, settings)
+                session = settings.session
+                roots = session.roots or (furnishing.surroundings.workspace,)
+                ground = Ground(launcher, world, plan, _with_roots(session, roots))
+                importing.result()
+                with Readers() as readers:
+                    async with SessionPool(ground, spares) as pool:
+                        yield Stage(
+                            launch,
+                            pool,
+                            furnishing.surroundings,
+                            content,
+                            plan,
+                            readers,
+                            (*launch.notes, *furnishing.notes),
+                        )
+            finally:
+                world.close()
+        finally:
+            launcher.close()
+
+
+def box_plan(launch: Launch, furnishing: Furnishing, world: World, settings: StageSettings) -> BoxPlan:
+    """The plan of every box of a run: code and workspace, decoys, and the gateway's certificate."""
+    canaries = plant_canaries(HOME, settings.seed)
+    exposures = [*launch.exposures, *([furnishing.lower] if furnishing.lower else [])]
+    certificate = SeedEntry(world.bundle_path, "file", 0o644, world.ca_pem)
+    environment: Mapping[str, str] = {
+        "HOME": HOME,
+        "USER": "user",
+        "LOGNAME": "user",
+        **world.environment,
+        **canaries.environment,
+        **launch.env,
+    }
+    return BoxPlan(
+        argv=launch.argv,
+        env=environment,
+        cwd=launch.cwd or furnishing.surroundings.workspace,
+        exposures=tuple(Exposure(path) for path in exposures),
+        seeds=_merged(canaries.seeds, launch.seeds, furnishing.seeds, (certificate,)),
+        home=HOME,
+        canaries=canaries.paths,
+        limits=settings.limits,
+    )
+
+
+def _merged(*groups: tuple[SeedEntry, ...]) -> tuple[SeedEntry, ...]:
+    """One entry per path, later groups over earlier ones, parents before children."""
+    entries = {entry.path: entry for group in groups for entry in group}
+    return tuple(entries[path] for path in sorted(entries))
+
+
+def _with_roots(settings: SessionSettings, roots: tuple[str, ...]) -> SessionSettings:
+    return SessionSettings(
+        roots, settings.handshake_s, settings.quiet_ms, settings.transport, settings.port, settings.path
+    )
+
+
+_IMPORTING = threading.Lock()
+
+
+def _import_client() -> None:
+    with _IMPORTING:
+        import sandbox.client.conversation  # noqa: F401
+
+
+@contextmanager
+def _kept(content: ContentStore) -> Iterator[ContentStore]:
+    try:
+        yield content
+    finally:
+        content.close()
