@@ -1,0 +1,18 @@
+"""What the connections of one box are served with."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sandbox.world.authority import Authority
+from sandbox.world.exchanges import Journal
+from sandbox.world.names import NameBook
+
+
+@dataclass(frozen=True, slots=True)
+class Desk:
+    """The box's own names and journal, and the run's certificate authority."""
+
+    names: NameBook
+    journal: Journal
+    authority: Authority
