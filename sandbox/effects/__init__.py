@@ -1,0 +1,1 @@
+"""What a step did: changes of files, read by meaning and joined with everything else the instruments saw, as effects."""
