@@ -1,0 +1,98 @@
+"""Every effect of a tool's trials, one by one, with the call it belongs to and what first use explains."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from sandbox.judge.counting import alters
+from sandbox.judge.likeness import Likeness, pair_off
+from sandbox.model import Call, Effect, Outcome, Purpose, Step, StepKind, ToolEvidence, Trial, Weight
+
+_OWN_STEPS = frozenset({StepKind.CALL, StepKind.REPEAT, StepKind.SETTLE})
+"""The steps whose effects may be the tool's; an idle control is the server's and a preparation another tool's."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sighting:
+    """One effect in one step of one trial. ``call`` is the call it belongs to, None where several could be."""
+
+    trial: Trial
+    index: int
+    call: Call | None
+    effect: Effect
+
+    @property
+    def step(self) -> Step:
+        """The step in which the effect was seen."""
+        return self.trial.steps[self.index]
+
+
+def family(trial: Trial) -> str:
+    """The id of the probe trial that this trial belongs to: its own, or the one that it confirms."""
+    return trial.confirms or trial.id
+
+
+def canonical(call: Call | None) -> str:
+    """The arguments of a call as canonical JSON, to compare and to measure them; "" where there is no call."""
+    if call is None:
+        return ""
+    return json.dumps(call.arguments, sort_keys=True, separators=(",", ":"), default=dict)
+
+
+def accepted(step: Step) -> bool:
+    """Whether the step's call was accepted."""
+    return step.reply is not None and step.reply.outcome is Outcome.ACCEPTED
+
+
+def sightings(evidence: ToolEvidence) -> tuple[Sighting, ...]:
+    """Every effect that may be the tool's, in the order of the trials; what first use explains carries that weight."""
+    seen = [sighting for trial in evidence.trials for sighting in _of_trial(trial)]
+    for control in evidence.trials:
+        if control.purpose is Purpose.FIRST_USE and _is_fair(control):
+            seen = list(_without_first_use(seen, control))
+    return tuple(seen)
+
+
+def _of_trial(trial: Trial) -> Iterator[Sighting]:
+    calls = {canonical(step.call): step.call for step in trial.steps if step.kind is StepKind.CALL}
+    only = next(iter(calls.values())) if len(calls) == 1 else None
+    for index, step in enumerate(trial.steps):
+        if step.kind in _OWN_STEPS:
+            for effect in step.effects:
+                yield Sighting(trial, index, only if step.kind is StepKind.SETTLE else step.call, effect)
+
+
+def _is_fair(control: Trial) -> bool:
+    """Whether an unrelated call was accepted before the tool's own was: only then an absence says something."""
+    kinds = [step.kind for step in control.steps if accepted(step)]
+    return StepKind.PREPARE in kinds and StepKind.CALL in kinds[kinds.index(StepKind.PREPARE) :]
+
+
+def _without_first_use(seen: list[Sighting], control: Trial) -> Iterator[Sighting]:
+    shown = [effect for step in control.steps if step.kind in _OWN_STEPS for effect in step.effects]
+    lazy: set[int] = set()
+    for trial in {id(sighting.trial): sighting.trial for sighting in seen}.values():
+        if trial is control or family(trial) != family(control):
+            continue
+        mine = [index for index, sighting in enumerate(seen) if sighting.trial is trial]
+        likeness = pair_off([seen[index].effect for index in mine], shown)
+        lazy.update(
+            index
+            for index, alike in zip(mine, likeness, strict=True)
+            if alike is Likeness.NONE and _could_be_lazy(seen[index])
+        )
+    for index, sighting in enumerate(seen):
+        yield (
+            replace(sighting, effect=replace(sighting.effect, weight=Weight.FIRST_USE))
+            if index in lazy
+            else sighting
+        )
+
+
+def _could_be_lazy(sighting: Sighting) -> bool:
+    """What appears after an accepted call of the tool itself, or alters what existed, is not made on first use."""
+    earlier = sighting.trial.steps[: sighting.index]
+    came_first = any(step.kind in (StepKind.CALL, StepKind.REPEAT) and accepted(step) for step in earlier)
+    return sighting.effect.weight is Weight.MATERIAL and not came_first and not alters(sighting.effect)

@@ -1,0 +1,81 @@
+"""From a report to the exit code: the fail-on ladder (design, section 6)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from enum import StrEnum
+
+from sandbox.errors import ExitCode
+from sandbox.model import Confidence, Finding, Report, Severity, Verdict
+from sandbox.policy.reasons import Reason
+
+
+class FailOn(StrEnum):
+    """The least serious verdict that makes a run fail; each rung includes the ones above it."""
+
+    CONTRADICTED = "contradicted"
+    """A contradiction at certain or likely, and an effect that was observed once."""
+    INCONCLUSIVE = "inconclusive"
+    OVERCAUTIOUS = "overcautious"
+    NEVER = "never"
+
+
+_SERIOUSNESS = {Severity.LOW: 0, Severity.MEDIUM: 1, Severity.HIGH: 2}
+
+_WORST_FIRST = (
+    ExitCode.INTERRUPTED,
+    ExitCode.OUR_FAULT,
+    ExitCode.NO_SANDBOX,
+    ExitCode.USAGE,
+    ExitCode.CONTRADICTED,
+    ExitCode.SERVER_UNREACHABLE,
+    ExitCode.NOTHING_VERIFIED,
+    ExitCode.OK,
+)
+
+
+def exit_code(
+    report: Report,
+    fail_on: FailOn = FailOn.CONTRADICTED,
+    min_severity: Severity = Severity.LOW,
+    min_coverage: float = 0.0,
+) -> ExitCode:
+    """What a run with this report exits with: OK, CONTRADICTED or NOTHING_VERIFIED.
+
+    ``min_coverage`` is a percentage of the listed tools that must have been accepted at least once; below it the run
+    fails whatever ``fail_on`` says. A run in which no call was accepted verified nothing, but a contradiction that
+    it found all the same (a refused call that wrote) comes first.
+    """
+    findings = (finding for tool in report.tools for finding in tool.findings)
+    if any(_fails(finding, fail_on, min_severity) for finding in findings):
+        return ExitCode.CONTRADICTED
+    if not any(tool.accepted for tool in report.tools):
+        return ExitCode.NOTHING_VERIFIED
+    return ExitCode.CONTRADICTED if coverage(report) < min_coverage else ExitCode.OK
+
+
+def coverage(report: Report) -> float:
+    """The percentage of the listed tools that were accepted at least once; 0 where none is listed."""
+    listed = max(len(report.tools), report.server.tool_count if report.server else 0)
+    return 100.0 * sum(1 for tool in report.tools if tool.accepted) / listed if listed else 0.0
+
+
+def worst(codes: Iterable[ExitCode]) -> ExitCode:
+    """The exit code of several targets together: the worst of theirs; OK where there are none."""
+    return min(codes, key=_WORST_FIRST.index, default=ExitCode.OK)
+
+
+def _fails(finding: Finding, fail_on: FailOn, min_severity: Severity) -> bool:
+    if _SERIOUSNESS[finding.severity] < _SERIOUSNESS[min_severity]:
+        return False
+    match finding.verdict:
+        case Verdict.CONTRADICTED:
+            return fail_on is not FailOn.NEVER and finding.confidence is not Confidence.POSSIBLE
+        case Verdict.INCONCLUSIVE:
+            if finding.reason == Reason.OBSERVED_ONCE:
+                return fail_on is not FailOn.NEVER
+            return fail_on in (FailOn.INCONCLUSIVE, FailOn.OVERCAUTIOUS)
+        case Verdict.OVERCAUTIOUS:
+            return fail_on is FailOn.OVERCAUTIOUS
+        case Verdict.CONSISTENT | Verdict.UNDECLARED | Verdict.MOOT:
+            return False
