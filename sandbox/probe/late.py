@@ -6,6 +6,8 @@ fresh boxes: with no call at all (then nobody did it), then with half of the cal
 
 from __future__ import annotations
 
+import dataclasses
+
 from sandbox.model import Call, Effect, Purpose, Step, StepKind, Tool, Trial
 from sandbox.probe.boxes import BoxKeeper
 from sandbox.probe.live import telling
@@ -36,7 +38,7 @@ class LateSearch:
         if not late & self._wanted:
             return []
         if len(calls) == 1:
-            return [(calls[0][0], trial)]
+            return [(calls[0][0], dataclasses.replace(trial, purpose=Purpose.LATE))]
         middle = len(calls) // 2
         return [*await self._among(calls[:middle]), *await self._among(calls[middle:])]
 
