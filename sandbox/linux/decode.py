@@ -8,24 +8,18 @@ from __future__ import annotations
 
 import ipaddress
 import os
-import posixpath
-import re
 import socket
 import struct
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
 
-from sandbox.linux.memory import Memory
-from sandbox.linux.tasks import read_link, read_status
+from sandbox.linux.caller import AT_FDCWD, Caller
 
-PATH_LIMIT = 4096  # PATH_MAX
 ARGV_WORDS = 64
 ARGV_WORD_LIMIT = 1024
 ARGV_LIMIT = 8 * 1024
 
 _WORD = 0xFFFFFFFF
-_AT_FDCWD = 0xFFFFFF9C  # -100 in 32 bits
 _SOCKADDR_LIMIT = 128  # sizeof(struct sockaddr_storage)
 _MESSAGES_LIMIT = 1024  # UIO_MAXIOV: sendmmsg(2) looks at no more
 _MESSAGE_SIZE = 64  # sizeof(struct mmsghdr)
@@ -33,12 +27,6 @@ _MESSAGE_NAME = struct.Struct(
     "=QI"
 )  # how struct msghdr and mmsghdr start: where the address is, and how long
 _POINTER = struct.Struct("=Q")
-
-# The links in /proc and /dev that lead to what a process holds instead of to a path.
-_HELD = re.compile(
-    r"/(?:proc/(?:self|thread-self)/(?=fd/|cwd|root|exe)|dev/(?=fd/))(fd/\d+|cwd|root|exe)(/.*)?", re.S
-)
-_STANDARD_STREAMS = {"/dev/stdin": "/dev/fd/0", "/dev/stdout": "/dev/fd/1", "/dev/stderr": "/dev/fd/2"}
 
 
 class Address(NamedTuple):
@@ -62,82 +50,27 @@ class Details(NamedTuple):
     flags: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class Caller:
-    """A thread that is held in a system call, as seen from outside its box."""
+def _read_address(caller: Caller, address: int, size: int) -> Address | None:
+    """A sockaddr; None where there is none, or too little of it."""
+    data = caller.read(address, min(size & _WORD, _SOCKADDR_LIMIT)) if address else b""
+    if len(data) < 2:
+        return None
+    (family,) = struct.unpack_from("=H", data)
+    if family == socket.AF_INET and len(data) >= 8:
+        return _internet_address(ipaddress.IPv4Address(data[4:8]), data)
+    if family == socket.AF_INET6 and len(data) >= 24:
+        full = ipaddress.IPv6Address(data[8:24])
+        return _internet_address(full.ipv4_mapped or full, data)
+    if family == socket.AF_UNIX:
+        return Address(f"unix:{_unix_name(caller, data[2:])}")
+    return Address(f"family:{family}")
 
-    tid: int
-    memory: Memory
-    proc: int
 
-    def string(self, address: int, limit: int = PATH_LIMIT) -> str:
-        """A C string; "" where it cannot be read."""
-        return os.fsdecode(self.memory.read_string(self.tid, address, limit) or b"")
-
-    def path(self, address: int, folder: int = _AT_FDCWD) -> str:
-        """The absolute path that an argument means, relative to a folder's descriptor, without following links.
-
-        An empty string means the folder's descriptor itself (AT_EMPTY_PATH), a null pointer too (utimensat).
-        """
-        text = self.string(address)
-        if text.startswith("/"):
-            return self._unfold(text)
-        if not text:
-            known = address == 0 or self.memory.read(self.tid, address, 1) == b"\0"
-            return self.descriptor(folder) if known and folder & _WORD != _AT_FDCWD else ""
-        return self._join(text, folder)
-
-    def descriptor(self, number: int) -> str:
-        """What a descriptor refers to: an absolute path, or the like of ``pipe:[1]``."""
-        return read_link(self.proc, f"{self.tid}/fd/{number & _WORD}")
-
-    def socket_address(self, address: int, size: int) -> Address | None:
-        """A sockaddr; None where there is none, or too little of it."""
-        data = self.memory.read(self.tid, address, min(size & _WORD, _SOCKADDR_LIMIT))
-        if len(data) < 2:
-            return None
-        (family,) = struct.unpack_from("=H", data)
-        if family == socket.AF_INET and len(data) >= 8:
-            return _internet_address(ipaddress.IPv4Address(data[4:8]), data)
-        if family == socket.AF_INET6 and len(data) >= 24:
-            full = ipaddress.IPv6Address(data[8:24])
-            return _internet_address(full.ipv4_mapped or full, data)
-        if family == socket.AF_UNIX:
-            return Address(f"unix:{self._unix_path(data[2:])}")
-        return Address(f"family:{family}")
-
-    def own_ids(self) -> tuple[str, str]:
-        """The caller's process and thread id as its own namespace numbers them."""
-        path = f"{self.tid}/status"
-        return read_status(self.proc, path, b"NStgid"), read_status(self.proc, path, b"NSpid")
-
-    def pidfd(self, number: int) -> str:
-        """The process id that a pidfd refers to, as the box numbers it."""
-        return read_status(self.proc, f"{self.tid}/fdinfo/{number & _WORD}", b"NSpid")
-
-    def _unix_path(self, name: bytes) -> str:
-        if name.startswith(b"\0"):
-            return "@" + os.fsdecode(name[1:])
-        text = os.fsdecode(name.partition(b"\0")[0])
-        return self._join(text, _AT_FDCWD) if text else ""
-
-    def _join(self, text: str, folder: int) -> str:
-        base = (
-            read_link(self.proc, f"{self.tid}/cwd")
-            if folder & _WORD == _AT_FDCWD
-            else self.descriptor(folder)
-        )
-        return self._unfold(f"{base}/{text}") if base.startswith("/") else ""
-
-    def _unfold(self, text: str) -> str:
-        path = posixpath.normpath(text)
-        if path.startswith("//"):  # POSIX lets two slashes mean something else; Linux does not
-            path = path[1:]
-        held = _HELD.fullmatch(_STANDARD_STREAMS.get(path, path))
-        if held is None:
-            return path
-        base = read_link(self.proc, f"{self.tid}/{held[1]}")
-        return posixpath.normpath(base + (held[2] or "")) if base.startswith("/") else path
+def _unix_name(caller: Caller, name: bytes) -> str:
+    if name.startswith(b"\0"):  # abstract: all of it counts
+        return "@" + os.fsdecode(name[1:])
+    text = os.fsdecode(name.partition(b"\0")[0])
+    return caller.absolute(text) if text else ""
 
 
 def _internet_address(ip: ipaddress.IPv4Address | ipaddress.IPv6Address, data: bytes) -> Address:
@@ -155,7 +88,7 @@ def _path(path: int, *, at: int | None = None, flags: int | None = None) -> _Rea
     """A path argument, perhaps relative to a descriptor argument."""
 
     def read(caller: Caller, arguments: Arguments) -> Sequence[Details]:
-        folder = _AT_FDCWD if at is None else arguments[at]
+        folder = AT_FDCWD if at is None else arguments[at]
         return (Details(caller.path(arguments[path], folder), flags=_flags(arguments, flags)),)
 
     return read
@@ -169,8 +102,8 @@ def _two_paths(
     def read(caller: Caller, arguments: Arguments) -> Sequence[Details]:
         return (
             Details(
-                caller.path(arguments[path], _AT_FDCWD if at is None else arguments[at]),
-                caller.path(arguments[target], _AT_FDCWD if target_at is None else arguments[target_at]),
+                caller.path(arguments[path], AT_FDCWD if at is None else arguments[at]),
+                caller.path(arguments[target], AT_FDCWD if target_at is None else arguments[target_at]),
                 flags=_flags(arguments, flags),
             ),
         )
@@ -182,7 +115,7 @@ def _path_with_text(path: int, text: int, *, at: int | None = None, flags: int |
     """A path and a text that is taken literally: what a new symbolic link holds, what is mounted."""
 
     def read(caller: Caller, arguments: Arguments) -> Sequence[Details]:
-        folder = _AT_FDCWD if at is None else arguments[at]
+        folder = AT_FDCWD if at is None else arguments[at]
         return (
             Details(
                 caller.path(arguments[path], folder),
@@ -202,14 +135,14 @@ def _descriptor(number: int, *, flags: int | None = None) -> _Reader:
 
 
 def _openat2(caller: Caller, arguments: Arguments) -> Sequence[Details]:
-    how = caller.memory.read(caller.tid, arguments[2], 8)  # struct open_how starts with its flags
+    how = caller.read(arguments[2], 8)  # struct open_how starts with its flags
     flags = _POINTER.unpack(how)[0] if len(how) == 8 else 0
     return (Details(caller.path(arguments[1], arguments[0]), flags=flags),)
 
 
 def _execute(path: int, argv: int, *, at: int | None = None) -> _Reader:
     def read(caller: Caller, arguments: Arguments) -> Sequence[Details]:
-        folder = _AT_FDCWD if at is None else arguments[at]
+        folder = AT_FDCWD if at is None else arguments[at]
         return (Details(caller.path(arguments[path], folder), argv=_argv(caller, arguments[argv])),)
 
     return read
@@ -218,15 +151,12 @@ def _execute(path: int, argv: int, *, at: int | None = None) -> _Reader:
 def _argv(caller: Caller, address: int) -> tuple[str, ...]:
     words: list[str] = []
     left = ARGV_LIMIT
-    pointers = caller.memory.read(caller.tid, address, ARGV_WORDS * _POINTER.size)
+    pointers = caller.read(address, ARGV_WORDS * _POINTER.size)
     for (pointer,) in _POINTER.iter_unpack(pointers[: len(pointers) // _POINTER.size * _POINTER.size]):
         if not pointer or left <= 0:
             break
-        word = caller.memory.read_string(caller.tid, pointer, min(left, ARGV_WORD_LIMIT))
-        if word is None:
-            break
-        left -= len(word) + 1
-        words.append(os.fsdecode(word))
+        words.append(caller.string(pointer, min(left, ARGV_WORD_LIMIT)))
+        left -= len(words[-1]) + 1
     return tuple(words)
 
 
@@ -234,18 +164,18 @@ def _sockaddr(address: int, size: int) -> _Reader:
     """A socket's descriptor, as flags, and an address argument."""
     return lambda caller, arguments: (
         Details(
-            address=caller.socket_address(arguments[address], arguments[size]), flags=arguments[0] & _WORD
+            address=_read_address(caller, arguments[address], arguments[size]), flags=arguments[0] & _WORD
         ),
     )
 
 
 def _sendmsg(caller: Caller, arguments: Arguments) -> Sequence[Details]:
-    return _messages(caller, arguments, caller.memory.read(caller.tid, arguments[1], _MESSAGE_NAME.size))
+    return _messages(caller, arguments, caller.read(arguments[1], _MESSAGE_NAME.size))
 
 
 def _sendmmsg(caller: Caller, arguments: Arguments) -> Sequence[Details]:
     count = min(arguments[2] & _WORD, _MESSAGES_LIMIT)
-    return _messages(caller, arguments, caller.memory.read(caller.tid, arguments[1], count * _MESSAGE_SIZE))
+    return _messages(caller, arguments, caller.read(arguments[1], count * _MESSAGE_SIZE))
 
 
 def _messages(caller: Caller, arguments: Arguments, headers: bytes) -> Sequence[Details]:
@@ -254,7 +184,7 @@ def _messages(caller: Caller, arguments: Arguments, headers: bytes) -> Sequence[
         _MESSAGE_NAME.unpack_from(headers, at)
         for at in range(0, len(headers) - _MESSAGE_NAME.size + 1, _MESSAGE_SIZE)
     ]
-    addresses = [caller.socket_address(address, size) for address, size in names if address]
+    addresses = [_read_address(caller, address, size) for address, size in names if address]
     return [Details(address=address, flags=arguments[0] & _WORD) for address in dict.fromkeys(addresses)]
 
 

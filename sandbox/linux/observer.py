@@ -14,19 +14,20 @@ import select
 import time
 from collections.abc import Callable
 
-from sandbox.linux.decode import Address, Caller, decode
-from sandbox.linux.eventlog import AppendLog
-from sandbox.linux.memory import Memory
+from sandbox.linux.caller import Callers
+from sandbox.linux.decode import Address, decode
+from sandbox.linux.eventlog import AppendLog, encode_event
 from sandbox.linux.notify import Listener
 from sandbox.linux.numbers import MACHINES
 from sandbox.linux.seccomp import refusal
-from sandbox.linux.tasks import Tasks
 
 _NAMES = {number: name for name, number in MACHINES[os.uname().machine].numbers.items()}
 _RECORDED_AS = {"mmap": "mmap-shared"}
 _EXECUTES = frozenset({"execve", "execveat"})
 _SENDS = frozenset({"connect", "sendto", "sendmsg", "sendmmsg"})
 _DNS_PORT = 53
+_DOUBT_NS = 10_000_000
+"""After so long a caller may have been killed and its id used again; ids do not wrap around faster."""
 _BROADCAST = ipaddress.IPv4Address("255.255.255.255")
 
 
@@ -46,21 +47,22 @@ def observe(listener: int, log: int, proc: int, open_listener: Callable[[str, in
     poller = select.poll()
     poller.register(listener, select.POLLIN)
     poller.register(stop, select.POLLIN)
-    while True:
-        ready = dict(poller.poll())
-        if stop in ready or ready[listener] != select.POLLIN:
-            return
-        observer.serve()
+    try:
+        while True:
+            ready = dict(poller.poll())
+            if stop in ready or ready[listener] != select.POLLIN:
+                return
+            observer.serve()
+    finally:
+        observer.close()
 
 
 class _Observer:
     def __init__(self, listener: int, log: int, proc: int, open_listener: Callable[[str, int], None]) -> None:
         self._listener = Listener(listener)
         self._log = AppendLog(log)
-        self._proc = proc
+        self._callers = Callers(proc)
         self._open_listener = open_listener
-        self._memory = Memory(proc)
-        self._tasks = Tasks(proc)
 
     def serve(self) -> None:
         """Answer one held call."""
@@ -69,27 +71,26 @@ class _Observer:
             return
         now_ns = time.monotonic_ns()
         name = _NAMES[call.number]
-        task = self._tasks.find(call.tid, now_ns)
-        happenings = decode(name, Caller(call.tid, self._memory, self._proc), call.arguments)
-        if not self._listener.holds(call):
-            # The caller was killed and its id may be somebody else's: nothing read above can be trusted.
-            self._tasks.forget(call.tid)
+        caller = self._callers.find(call.tid, now_ns)
+        happenings = decode(name, caller, call.arguments)
+        if time.monotonic_ns() - now_ns > _DOUBT_NS and not self._listener.holds(call):
+            self._callers.forget(caller)
             return
         error = refusal(name, call.arguments)
         for told in happenings:
-            self._log.append(
-                [
-                    now_ns,
-                    task.process,
-                    task.executable,
-                    _RECORDED_AS.get(name, name),
-                    told.path,
-                    told.target,
-                    told.address.text if told.address else "",
-                    told.argv,
-                    told.flags,
-                    error != 0,
-                ]
+            self._log.append_line(
+                encode_event(
+                    at_ns=now_ns,
+                    pid=caller.process,
+                    executable=caller.executable,
+                    name=_RECORDED_AS.get(name, name),
+                    path=told.path,
+                    target=told.target,
+                    address=told.address.text if told.address else "",
+                    argv=told.argv,
+                    flags=told.flags,
+                    denied=error != 0,
+                )
             )
             if name in _SENDS and told.address is not None:
                 self._meet(told.address)
@@ -97,8 +98,11 @@ class _Observer:
             self._listener.refuse(call, error)
             return
         if name in _EXECUTES:
-            self._tasks.forget(call.tid)
+            self._callers.forget(caller)
         self._listener.proceed(call)
+
+    def close(self) -> None:
+        self._callers.close()
 
     def _meet(self, address: Address) -> None:
         """Have somebody listen where a call is about to go, if that is on another machine."""
