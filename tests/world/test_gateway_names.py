@@ -64,7 +64,9 @@ def test_a_fake_address_is_named_by_reverse_lookup(box: Warden, kind: str) -> No
     assert str(reply.rr[0].rdata) == "api.example.org."
 
 
-@pytest.mark.parametrize("name", ["8.8.8.8.in-addr.arpa", "x.in-addr.arpa", "300.1.1.1.in-addr.arpa", "1.ip6.arpa"])
+@pytest.mark.parametrize(
+    "name", ["8.8.8.8.in-addr.arpa", "x.in-addr.arpa", "300.1.1.1.in-addr.arpa", "1.ip6.arpa"]
+)
 def test_an_address_that_no_name_was_given_has_none(box: Warden, name: str) -> None:
     assert ask(box.udp("8.8.8.8", 53), name, "PTR").header.rcode == RCODE.NXDOMAIN
 
