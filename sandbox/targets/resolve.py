@@ -207,12 +207,7 @@ def _cwd(
     if place is not None:
         at = Path(place.at)
         return str(at if place.source is None or place.source.is_dir() else at.parent)
-    if (
-        own_seeds
-        and entry.script is not None
-        and entry.own is not None
-        and "node_modules" not in entry.own.parts
-    ):
+    if own.seeds and entry.own is not None and "node_modules" not in entry.own.parts:
         return str(entry.own)
     return ""
 
