@@ -12,7 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from sandbox.model import Call, Effect, Finding, Json, Verdict, Weight
-from sandbox.report.console import Ink
+from sandbox.report.console import Ink, hanging
 from sandbox.report.table import STYLES
 
 _EFFECTS_SHOWN = 6
@@ -25,7 +25,6 @@ def contradiction_block(
     """Everything that a reader needs to believe one finding, or to run it again."""
     declared = json.dumps(finding.declared.wire)
     title = Text.assemble(
-        ink.ours("✗ ", STYLES[finding.verdict]),
         ink.theirs(finding.tool, "bold", limit=80),
         ink.ours(f" · {finding.hint.value} {declared} · "),
         ink.ours(finding.verdict.value, STYLES[finding.verdict]),
@@ -40,7 +39,7 @@ def contradiction_block(
     if finding.verdict is Verdict.CONTRADICTED:
         grid.add_row("proposed", ink.ours(json.dumps(dict(proposed))))
     grid.add_row("replay", ink.ours(finding.replay, "bold"))
-    return Group(title, Padding(grid, (0, 0, 0, 2)))
+    return Group(hanging(ink.ours("✗", STYLES[finding.verdict]), title), Padding(grid, (0, 0, 0, 2)))
 
 
 def call_line(call: Call, ink: Ink, limit: int = 400) -> Text:
@@ -62,7 +61,8 @@ def who(effect: Effect) -> str:
 
 def what(effect: Effect) -> str:
     """An effect in words: its kind, what happened, to what, and its weight where it is not material."""
-    subject = "" if not effect.subject or effect.subject in effect.summary else f" ({effect.subject})"
+    known = PurePosixPath(effect.subject.split("#", 1)[0]).name in effect.summary
+    subject = "" if known else f" ({effect.subject})"
     weight = "" if effect.weight is Weight.MATERIAL else f" [{effect.weight.value}]"
     return f"{effect.kind.value}  {effect.summary}{subject}{weight}"
 

@@ -6,7 +6,10 @@ import os
 from collections.abc import Sequence
 from typing import IO
 
-from rich.console import Console
+from rich.cells import chop_cells
+from rich.console import Console, RenderableType
+from rich.segment import Segment
+from rich.table import Table
 from rich.text import Text
 
 from sandbox.report.escaping import Masker, visible, visible_lines
@@ -28,6 +31,27 @@ def make_console(stream: IO[str]) -> Console:
     return console
 
 
+def show(console: Console, *renderables: RenderableType) -> None:
+    """Print each; where the output is no terminal, without the spaces that Rich pads lines with."""
+    for renderable in renderables:
+        if console.is_terminal:
+            console.print(renderable)
+            continue
+        for line in console.render_lines(renderable, pad=False):
+            console.out(
+                "".join(segment.text for segment in Segment.remove_color(line)).rstrip(), highlight=False
+            )
+
+
+def hanging(label: RenderableType, content: RenderableType) -> Table:
+    """A label and its content, of which no line reaches the left margin: wrapped text cannot pose as a line of ours."""
+    grid = Table.grid(padding=(0, 1, 0, 0))
+    grid.add_column(no_wrap=True)
+    grid.add_column(overflow="fold")
+    grid.add_row(label, content)
+    return grid
+
+
 class Ink:
     """Makes text printable on one console: ours in its encoding, the server's also escaped and without secrets."""
 
@@ -43,6 +67,12 @@ class Ink:
     def theirs(self, text: str, style: str = "", limit: int = 400) -> Text:
         """One line of text that the server, or what it touched, has a hand in."""
         return Text(self._fit(visible(self._mask(text), limit)), style)
+
+    def their_name(self, name: str, width: int, style: str = "") -> Text:
+        """A name in a column at the left margin: lines after the first are indented, so that none looks like a name."""
+        shown = self.theirs(name, limit=120).plain
+        head, *tail = chop_cells(shown, width) or [""]
+        return Text("\n  ".join([head, *chop_cells("".join(tail), width - 2)]), style)
 
     def their_lines(self, text: str, most: int) -> list[str]:
         """Lines of such text, at most ``most``."""

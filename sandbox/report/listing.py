@@ -9,8 +9,9 @@ from rich.table import Table
 from rich.text import Text
 
 from sandbox.model import Declared, Hint, Hints, Remark, ServerFacts, Tool
-from sandbox.report.console import Ink
+from sandbox.report.console import Ink, hanging, show
 
+_NAME_WIDTH = 32
 _DEFAULTS: dict[Hint, str] = {
     Hint.READ_ONLY: "false",
     Hint.DESTRUCTIVE: "true",
@@ -30,30 +31,25 @@ def render_listing(
 ) -> None:
     """Print the server's facts and one row per tool: the four hints as sent, a default in brackets where absent."""
     ink = Ink(console, secrets)
-    console.print(
-        ink.theirs(f"{facts.name} {facts.version} · MCP {facts.protocol}, {facts.transport}", "bold")
-    )
+    about = ink.theirs(f"{facts.name} {facts.version} · MCP {facts.protocol}, {facts.transport}", "bold")
     table = Table(box=None, padding=(0, 2, 0, 0), header_style="bold", pad_edge=False)
-    table.add_column("tool", overflow="fold", max_width=32)
+    table.add_column("tool", no_wrap=True)
     for hint in Hint:
         table.add_column(hint.value.removesuffix("Hint"), no_wrap=True)
     table.add_column("description", overflow="ellipsis", no_wrap=True, ratio=1)
     for tool in tools:
         cells = [_cell(tool.hints, hint, ink) for hint in Hint]
         first_line = tool.description.strip().split("\n", 1)[0]
-        table.add_row(ink.theirs(tool.name, limit=80), *cells, ink.theirs(first_line, "dim", limit=120))
-    console.print(table)
+        table.add_row(
+            ink.their_name(tool.name, _NAME_WIDTH), *cells, ink.theirs(first_line, "dim", limit=120)
+        )
     declared = sum(tool.hints.of(hint) is not Declared.ABSENT for tool in tools for hint in Hint)
-    console.print()
-    console.print(
-        ink.ours(
-            f"{len(tools)} tools · {declared} of {4 * len(tools)} hints declared · (default where absent)"
-        )
+    total = (
+        f"{len(tools)} tools · {declared} of {len(Hint) * len(tools)} hints declared · (default where absent)"
     )
+    show(console, hanging(ink.ours("server", "bold"), about), "", table, "", ink.ours(total))
     for remark in remarks:
-        console.print(
-            Text.assemble(ink.ours("remark ", "yellow"), ink.theirs(f"{remark.code}: {remark.text}"))
-        )
+        show(console, hanging(ink.ours("remark", "yellow"), ink.theirs(f"{remark.code}: {remark.text}")))
 
 
 def _cell(hints: Hints, hint: Hint, ink: Ink) -> Text:

@@ -24,7 +24,7 @@ from sandbox.events import (
     ToolStarted,
 )
 from sandbox.model import ToolReport, Verdict
-from sandbox.report.console import Ink
+from sandbox.report.console import Ink, hanging
 from sandbox.report.table import STYLES
 
 
@@ -67,7 +67,10 @@ class _LiveLine:
             case FindingMade(finding=finding) if finding.verdict is Verdict.CONTRADICTED:
                 self._contradicted += 1
                 line = f"{finding.tool} {finding.hint.value} contradicted: {finding.why}"
-                self._console.print(self._ink.theirs(line, STYLES[finding.verdict], limit=200))
+                style = STYLES[finding.verdict]
+                self._console.print(
+                    hanging(self._ink.ours("✗", style), self._ink.theirs(line, style, limit=200))
+                )
             case FindingMade() | ToolFinished() | RemarkMade() | RunFinished():
                 pass
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from rich.table import Table
 
-from sandbox.model import Declared, Finding, ToolReport, Verdict
-from sandbox.report.console import Ink
+from sandbox.model import Declared, Finding, Hint, ToolReport, Verdict
+from sandbox.report.console import PLAIN_WIDTH, Ink
 
 STYLES: dict[Verdict, str] = {
     Verdict.CONTRADICTED: "bold red",
@@ -25,34 +25,35 @@ _DECLARED = {
     Declared.ABSENT: "–",
     Declared.MALFORMED: "malformed",
 }
+_NAME_WIDTH, _NARROW_NAME_WIDTH = 24, 16
 _IN_ORDER = (Verdict.CONSISTENT, Verdict.UNDECLARED, Verdict.MOOT)
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One row: the hints it speaks of, what was declared for them, and the verdict that they share."""
+    """One row: the hints it speaks of, what was declared for each, and the verdict that they share."""
 
     tool: str
-    hints: str
-    declared: str
+    hints: tuple[str, ...]
+    declared: tuple[str, ...]
     verdict: Verdict
     why: str
 
 
-def verdict_table(tools: Sequence[ToolReport], ink: Ink, *, verbose: bool = False) -> Table:
-    """The table of all tools; with ``verbose`` every finding has a row of its own."""
+def verdict_table(tools: Sequence[ToolReport], ink: Ink, *, width: int, verbose: bool = False) -> Table:
+    """The table of all tools for ``width`` columns; with ``verbose`` every finding has a row of its own."""
     table = Table(box=None, padding=(0, 2, 0, 0), header_style="bold", pad_edge=False)
-    for title, longest in (("tool", 26), ("hint", 26), ("declared", 11), ("verdict", 12)):
-        table.add_column(title, overflow="fold", max_width=longest)
+    for title in ("tool", "hint", "declared", "verdict"):
+        table.add_column(title, no_wrap=True)
     table.add_column("why", overflow="fold", ratio=1)
+    name_width = _NAME_WIDTH if width >= PLAIN_WIDTH else _NARROW_NAME_WIDTH
     for tool in tools:
         previous = None
         for row in rows_of(tool, verbose=verbose):
-            name = ink.theirs(row.tool if row.tool != previous else "", limit=80)
+            name = ink.their_name(row.tool if row.tool != previous else "", name_width)
             verdict = ink.ours(row.verdict.value, STYLES[row.verdict])
-            table.add_row(
-                name, ink.ours(row.hints), ink.ours(row.declared), verdict, ink.theirs(row.why, limit=160)
-            )
+            hints, declared = ink.ours("\n".join(row.hints)), ink.ours("\n".join(row.declared))
+            table.add_row(name, hints, declared, verdict, ink.theirs(row.why, limit=160))
             previous = row.tool
     return table
 
@@ -100,14 +101,11 @@ def _in_order_row(tool: ToolReport) -> Iterator[Row]:
 
 
 def _row(findings: Sequence[Finding], why: str) -> Row:
-    alone = len(findings) == 1
-    return Row(
-        tool=findings[0].tool,
-        hints=findings[0].hint.value if alone else ", ".join(map(_short, findings)),
-        declared=", ".join(_DECLARED[finding.declared] for finding in findings),
-        verdict=findings[0].verdict,
-        why=why,
-    )
+    hints = tuple(finding.hint.value for finding in findings)
+    declared = tuple(_DECLARED[finding.declared] for finding in findings)
+    if len(hints) == len(Hint) and len(set(declared)) == 1:
+        hints, declared = ("all four",), declared[:1]
+    return Row(findings[0].tool, hints, declared, findings[0].verdict, why)
 
 
 def _short(finding: Finding) -> str:

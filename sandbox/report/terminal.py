@@ -6,12 +6,11 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from rich.console import Console, Group, RenderableType
-from rich.text import Text
 
 from sandbox.model import EffectKind, Finding, Report, ToolReport, Verdict
 from sandbox.policy import Reason
 from sandbox.report.blocks import contradiction_block, what
-from sandbox.report.console import Ink
+from sandbox.report.console import Ink, hanging, show
 from sandbox.report.table import STYLES, verdict_table
 
 _LINES_SHOWN = 5
@@ -23,17 +22,14 @@ def render_report(
 ) -> None:
     """Print the whole report. ``secrets`` are values that must not appear; ``verbose`` leaves nothing out."""
     ink = Ink(console, secrets)
-    console.print(_title(report, ink))
-    console.print(verdict_table(report.tools, ink, verbose=verbose))
+    table = verdict_table(report.tools, ink, width=console.width, verbose=verbose)
+    show(console, _title(report, ink), "", table)
     for block in _blocks(report, ink, verbose):
-        console.print()
-        console.print(block)
+        show(console, "", block)
     for heading, lines in (("also seen", _also_seen(report, verbose)), ("remarks", _remarks(report))):
         if lines:
-            console.print()
-            console.print(_section(heading, lines, ink, verbose))
-    console.print()
-    console.print(_summary(report, ink, verbose))
+            show(console, "", _section(heading, lines, ink, verbose))
+    show(console, "", _summary(report, ink, verbose))
 
 
 def needs_block(finding: Finding) -> bool:
@@ -43,15 +39,13 @@ def needs_block(finding: Finding) -> bool:
     return finding.verdict is Verdict.CONTRADICTED or finding.reason == Reason.OBSERVED_ONCE
 
 
-def _title(report: Report, ink: Ink) -> Text:
-    title = Text.assemble(
-        ink.ours("hintproof", "bold"), ink.ours(" · "), ink.theirs(report.target, "bold", limit=120)
-    )
+def _title(report: Report, ink: Ink) -> RenderableType:
+    title = ink.theirs(report.target, "bold", limit=120)
     if report.server is not None:
         server = report.server
         title.append_text(ink.theirs(f" · {server.name} {server.version}".rstrip(), limit=80))
         title.append_text(ink.theirs(f" · MCP {server.protocol}, {server.transport}", limit=60))
-    return title
+    return hanging(ink.ours("hintproof", "bold"), title)
 
 
 def _blocks(report: Report, ink: Ink, verbose: bool) -> Iterator[Group]:
@@ -81,7 +75,7 @@ def _remarks(report: Report) -> list[str]:
 def _section(heading: str, lines: Sequence[str], ink: Ink, verbose: bool) -> Group:
     shown = lines if verbose else lines[:_LINES_SHOWN]
     printed: list[RenderableType] = [ink.ours(heading, "bold")]
-    printed += [Text.assemble("  ", ink.theirs(line)) for line in shown]
+    printed += [hanging(" ", ink.theirs(line)) for line in shown]
     if len(lines) > len(shown):
         printed.append(ink.ours(f"  … {len(lines) - len(shown)} more (-v)"))
     return Group(*printed)
@@ -90,8 +84,9 @@ def _section(heading: str, lines: Sequence[str], ink: Ink, verbose: bool) -> Gro
 def _summary(report: Report, ink: Ink, verbose: bool) -> Group:
     counts = Counter(finding.verdict for tool in report.tools for finding in tool.findings)
     verdicts = [
-        Text.assemble(ink.ours(f"{counts[verdict]} {verdict.value}", style if counts[verdict] else "dim"))
+        ink.ours(f"{counts[verdict]} {verdict.value}", style)
         for verdict, style in STYLES.items()
+        if counts[verdict] or verdict is Verdict.CONTRADICTED
     ]
     accepted = sum(1 for tool in report.tools if tool.accepted)
     calls, good = sum(tool.tried for tool in report.tools), sum(tool.accepted for tool in report.tools)
@@ -104,7 +99,10 @@ def _summary(report: Report, ink: Ink, verbose: bool) -> Group:
     ]
     if counts[Verdict.CONSISTENT]:
         lines.append(ink.ours("consistent: state kept only in a server's memory was not visible", "dim"))
-    lines += [ink.ours(f"without {instrument.value}: {why}", "yellow") for instrument, why in report.missing]
+    lines += [
+        hanging(ink.ours(f"without {instrument.value}:", "yellow"), ink.theirs(why))
+        for instrument, why in report.missing
+    ]
     lines += _unreached(report, ink, verbose)
     if not report.complete:
         lines.append(ink.ours("the run was stopped before its end", "yellow"))
@@ -112,10 +110,10 @@ def _summary(report: Report, ink: Ink, verbose: bool) -> Group:
     return Group(*lines)
 
 
-def _unreached(report: Report, ink: Ink, verbose: bool) -> Iterator[Text]:
+def _unreached(report: Report, ink: Ink, verbose: bool) -> Iterator[RenderableType]:
     shown = report.unreached if verbose else report.unreached[:_LINES_SHOWN]
     for entry in shown:
-        yield Text.assemble(ink.ours("not reached: ", "yellow"), ink.theirs(entry, limit=200))
+        yield hanging(ink.ours("not reached:", "yellow"), ink.theirs(entry, limit=200))
     if len(report.unreached) > len(shown):
         yield ink.ours(f"not reached: … {len(report.unreached) - len(shown)} more (-v)", "yellow")
 

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from rich.console import Console
 from rich.table import Table
 
-from sandbox.model import Finding, Reply, Step, StepKind, ToolReport, Trial
+from sandbox.model import Reply, Step, StepKind, ToolReport, Trial
 from sandbox.report.blocks import arguments_text, contradiction_block, what, who
-from sandbox.report.console import Ink
+from sandbox.report.console import Ink, hanging, show
 from sandbox.report.table import verdict_table
 from sandbox.report.terminal import needs_block
 
@@ -43,16 +43,13 @@ def render_timeline(
     ink = Ink(console, secrets)
     for trial in trials:
         about = f" (confirms {trial.confirms})" if trial.confirms else ""
-        console.print(
-            ink.theirs(f"trial {trial.id} · {trial.purpose.value}{about} · box {trial.box}", "bold")
-        )
-        console.print(_table(timeline(trial), ink, limit=4000 if verbose else 300))
-        console.print()
-    console.print(verdict_table([report], ink, verbose=True))
-    findings: list[Finding] = [finding for finding in report.findings if needs_block(finding)]
-    for finding in findings:
-        console.print()
-        console.print(contradiction_block(finding, report.proposed, ink, verbose=verbose))
+        heading = ink.theirs(f"{trial.id} · {trial.purpose.value}{about} · box {trial.box}", "bold")
+        rows = _table(timeline(trial), ink, limit=4000 if verbose else 300)
+        show(console, hanging(ink.ours("trial", "bold"), heading), rows, "")
+    show(console, verdict_table([report], ink, width=console.width, verbose=True))
+    for finding in report.findings:
+        if needs_block(finding):
+            show(console, "", contradiction_block(finding, report.proposed, ink, verbose=verbose))
 
 
 def _table(rows: Sequence[TimelineRow], ink: Ink, limit: int) -> Table:
