@@ -59,15 +59,14 @@ class SocketChannel(Channel):
         self._loop = asyncio.get_running_loop()
 
     async def _receive(self) -> bytes:
-        # A socket that always has data never suspends sock_recv: without this turn of the loop one
-        # client that sends fast would be the only one served.
-        await asyncio.sleep(0)
+        await _take_turns()
         try:
             return await self._loop.sock_recv(self._socket, _CHUNK)
-        except ConnectionError:
+        except OSError:
             return b""
 
     async def write(self, data: bytes) -> None:
+        await _take_turns()
         async with asyncio.timeout(_WRITE_S):
             await self._loop.sock_sendall(self._socket, data)
 
@@ -131,3 +130,8 @@ class TlsChannel(Channel):
     async def _flush(self) -> None:
         if self._outgoing.pending:
             await self._below.write(self._outgoing.read())
+
+
+async def _take_turns() -> None:
+    """Let the other clients go on: a socket that is always ready never suspends sock_recv or sock_sendall."""
+    await asyncio.sleep(0)

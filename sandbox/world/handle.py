@@ -89,6 +89,11 @@ class World:
         return self._process.poll() is None
 
     @property
+    def pid(self) -> int:
+        """The gateway's process id."""
+        return self._process.pid
+
+    @property
     def ca_pem(self) -> bytes:
         """The certificate of the run's authority, PEM. Waits for the gateway's start the first time.
 

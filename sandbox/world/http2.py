@@ -20,6 +20,7 @@ from h2.events import (
 from h2.exceptions import ProtocolError, StreamClosedError
 from h2.settings import SettingCodes
 
+from sandbox.model import Exchange
 from sandbox.world.channel import Channel
 from sandbox.world.exchanges import Journal
 from sandbox.world.request import ANSWER, ANSWER_TYPE, MOST_HEAD, Request
@@ -50,6 +51,7 @@ class _Connection:
         self.open = True
         self._route = route
         self._journal = journal
+        self._recorded = False
         self._requests: dict[int, Request] = {}
         # Streams whose request is recorded, and whose answer waits for room in the client's window.
         self._unanswered: dict[int, Request] = {}
@@ -77,14 +79,19 @@ class _Connection:
             self._answer_all()
         except ProtocolError as error:
             # The machine has already queued the GOAWAY that says so.
-            self._journal.record(self._route.exchange("http", f"HTTP/2; malformed: {error}"))
+            self._record(self._route.exchange("http", f"HTTP/2; malformed: {error}"))
             self.open = False
 
     def give_up(self) -> None:
-        """Record the requests that never ended."""
+        """Record the requests that never ended, or that there were none at all."""
         for request in self._requests.values():
-            self._journal.record(request.exchange("incomplete"))
-        self._requests.clear()
+            self._record(request.exchange("incomplete"))
+        if not self._recorded:
+            self._record(self._route.exchange("http", "HTTP/2; no request"))
+
+    def _record(self, exchange: Exchange) -> None:
+        self._recorded = True
+        self._journal.record(exchange)
 
     def _take(self, event: Event) -> None:
         match event:
@@ -98,7 +105,7 @@ class _Connection:
             case StreamReset(stream_id=int() as stream):
                 self._unanswered.pop(stream, None)
                 if request := self._requests.pop(stream, None):
-                    self._journal.record(request.exchange("reset by the client"))
+                    self._record(request.exchange("reset by the client"))
             case ConnectionTerminated():
                 self.open = False
 
@@ -127,7 +134,7 @@ class _Connection:
     def _finish(self, stream: int) -> None:
         request = self._requests.pop(stream, None)
         if request is not None:
-            self._journal.record(request.exchange())
+            self._record(request.exchange())
             self._unanswered[stream] = request
 
     def _answer_all(self) -> None:

@@ -34,7 +34,7 @@ class Request:
         self.method = method
         self._route = route
         self._version = version
-        self._url = url
+        self.url = url
         self._headers = tuple((name, redact_header(name, value)) for name, value in headers)
         self._arrived_ns = time.monotonic_ns()
         self._digest = blake2b(digest_size=16)
@@ -61,7 +61,7 @@ class Request:
             address=self._route.address,
             port=self._route.port,
             method=self.method,
-            url=redact_url(self._url),
+            url=redact_url(self.url),
             headers=self._headers,
             body_digest=self._digest.hexdigest() if self._size else "",
             body_head=printable(self._head),

@@ -139,23 +139,36 @@ async def _shake_hands(channel: Channel, route: Route, desk: Desk) -> tuple[TlsC
     front = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     front.sni_callback = choose
     secure = TlsChannel(channel, front)
-    failure = ""
     try:
         async with asyncio.timeout(_HEAD_S):
             await secure.handshake()
-        # Some clients (node) judge the certificate after the handshake, and leave without a word.
-        first = await secure.read()
-        secure.put_back(first)
-        failure = "" if first else "closed after the handshake without data"
-    except ssl.SSLError as error:
-        failure = (error.reason or str(error)).replace("_", " ").lower()
+        failure = "the client left" if await _left_at_once(secure) else ""
     except TimeoutError:
         failure = "no complete handshake in time"
+    except (ssl.SSLEOFError, ConnectionError):
+        failure = "the client left"
+    except ssl.SSLError as error:
+        failure = (error.reason or str(error)).replace("_", " ").lower()
     route = replace(route.inside(f"TLS SNI {asked}" if asked else "TLS"), encrypted=True)
     if failure:
         desk.journal.record(route.exchange("tls-failed", failure))
         return None, route
     return secure, route
+
+
+async def _left_at_once(channel: Channel) -> bool:
+    """Whether a client leaves instead of sending data.
+
+    Some clients (node) judge the certificate only after the handshake, and leave without an alert.
+    """
+    first = b""
+    try:
+        async with asyncio.timeout(_SILENCE_S):
+            first = await channel.read()
+    except TimeoutError:
+        return False
+    channel.put_back(first)
+    return not first
 
 
 async def _listen(channel: Channel, route: Route, journal: Journal, head: bytes) -> None:

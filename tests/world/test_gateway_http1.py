@@ -136,15 +136,15 @@ def test_a_head_without_end_is_refused_and_recorded(box: Warden) -> None:
         b"GET / HTTP/1.1\r\nno colon\r\n\r\n",
         b"GET / HTTP/1.1\r\n\r\n",
         b"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: -1\r\n\r\n",
-        b"GET / HTTP/9.9\r\nHost: a\r\n\r\n",
     ],
-    ids=["header", "no host", "length", "version"],
+    ids=["header", "no host", "length"],
 )
 def test_a_malformed_request_is_refused_and_recorded(box: Warden, request_bytes: bytes) -> None:
     answer, seen = exchange_of(box, request_bytes)
 
-    assert answer.split(b" ")[1] in {b"400", b"501", b"505"}
+    assert answer.startswith(b"HTTP/1.1 400 Bad Request\r\n")
     assert "malformed" in seen.note
+    assert seen.url or seen.body_head == request_bytes.decode()
 
 
 def test_a_request_that_is_cut_off_is_recorded_as_far_as_it_came(box: Warden) -> None:
