@@ -111,10 +111,10 @@ def test_the_authoritys_key_is_on_no_disk(world: World, box: Warden) -> None:
     assert gateway.rlimit(psutil.RLIMIT_CORE) == (0, 0)
 
 
-def test_a_box_that_ends_frees_what_it_held(world: World) -> None:
-    gateway = gateway_of(world)
+def test_a_box_that_ends_frees_what_it_held(own_world: World) -> None:
+    gateway = gateway_of(own_world)
     before = gateway.num_fds()
-    with closing(Warden(world)) as box:
+    with closing(Warden(own_world)) as box:
         clients = [dial(box.tcp()) for _ in range(20)]
         for client in clients:
             client.sendall(b"GET / HTTP/1.1\r\nHost: a.org\r\n\r\n")

@@ -1,0 +1,79 @@
+"""Run as a program: sends packets in a network namespace of its own and prints what a tap there saw.
+
+Both needed calls work without privileges: a new user namespace owns the new network namespace.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import fcntl
+import json
+import os
+import socket
+import struct
+import time
+
+from sandbox.world import read_tap
+
+CLONE_NEWUSER, CLONE_NEWNET = 0x10000000, 0x40000000
+SIOCSIFADDR, SIOCSIFFLAGS, IFF_UP = 0x8916, 0x8914, 1
+ETH_P_ALL = 3
+ELSEWHERE = "22.1.2.3"
+
+
+def enter_namespace() -> None:
+    libc = ctypes.CDLL(None, use_errno=True)
+    if libc.unshare(CLONE_NEWUSER | CLONE_NEWNET) != 0:
+        raise OSError(ctypes.get_errno(), "unshare")
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as configuring:
+        address = struct.pack("@16sHH4s8x", b"lo", socket.AF_INET, 0, socket.inet_aton(ELSEWHERE))
+        fcntl.ioctl(configuring, SIOCSIFADDR, address)
+        fcntl.ioctl(configuring, SIOCSIFFLAGS, struct.pack("@16sH14x", b"lo", IFF_UP))
+
+
+def send() -> None:
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as client:
+        client.sendto(b"data", (ELSEWHERE, 9))
+        client.sendto(b"data", ("127.0.0.1", 9))
+    with socket.socket() as client, contextlib.suppress(ConnectionRefusedError):
+        client.connect((ELSEWHERE, 80))
+
+
+def flood() -> None:
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as client:
+        for _ in range(1000):
+            with contextlib.suppress(ConnectionRefusedError):
+                client.sendto(bytes(1000), (ELSEWHERE, 9))
+
+
+def main() -> None:
+    enter_namespace()
+    with socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(ETH_P_ALL)) as tap:
+        tap.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 65_536)
+        tap.bind(("lo", ETH_P_ALL))
+        tap.setblocking(False)
+        descriptor = os.dup(tap.fileno())
+        read_tap(descriptor)
+        before = time.monotonic_ns()
+        send()
+        after = time.monotonic_ns()
+        time.sleep(0.05)
+        packets, dropped = read_tap(descriptor)
+        flood()
+        _, flooded = read_tap(descriptor)
+        os.close(descriptor)
+    print(  # noqa: T201 - the test reads it
+        json.dumps(
+            {
+                "packets": [[packet.protocol, packet.address, packet.port] for packet in packets],
+                "in time": all(before <= packet.at_ns <= after for packet in packets),
+                "dropped": dropped,
+                "flooded": flooded,
+            }
+        )
+    )
+
+
+if __name__ == "__main__":
+    main()
