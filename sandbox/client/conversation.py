@@ -29,7 +29,6 @@ from sandbox.client.intake import Intake
 from sandbox.client.listing import list_tools
 from sandbox.client.notices import Notices
 from sandbox.client.pipes import PipeReader, PipeWriter, hang_up
-from sandbox.client.remarks import RemarkBook
 from sandbox.client.replies import read_reply
 from sandbox.client.settings import ClientSettings, ToolListing
 from sandbox.client.tasks import call_as_task
@@ -157,10 +156,11 @@ async def converse(stdout_fd: int, stdin_fd: int, *, settings: ClientSettings) -
         HandshakeError: the server did not answer the handshake of ``settings.era``; the message says what was
             seen, ``other_era`` whether a fresh launch in the other era is worth a try.
     """
-    intake, wire = Intake(RemarkBook()), WireLog(settings.wire_bytes)
+    wire = WireLog(settings.wire_bytes)
+    intake = Intake(wire)
     writer = PipeWriter(stdin_fd, intake, wire)
     try:
-        reader = PipeReader(stdout_fd, intake, wire, settings.max_line)
+        reader = PipeReader(stdout_fd, intake, settings.max_line)
         dispatcher = JSONRPCDispatcher(reader, writer)
         carried = Carried()
         async with anyio.create_task_group() as tasks:

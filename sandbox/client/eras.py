@@ -177,7 +177,7 @@ def _result(answer: Answer, method: str, channel: Channel, settings: ClientSetti
             raise HandshakeError(f"The server's answer to {method} is no JSON-RPC: {answer.why}.")
         case Ended.CLOSED:
             raise HandshakeError(
-                f"The server closed its standard output before it answered {method}.{_seen(channel)}",
+                f"The server hung up before it answered {method}.{_seen(channel)}",
                 other_era=True,
             )
         case Ended.TIMED_OUT:

@@ -24,7 +24,7 @@ from mcp_types import CONNECTION_CLOSED, JSONRPCError
 from sandbox.client.conversation import Carried, Conversation, speak
 from sandbox.client.intake import Intake
 from sandbox.client.messages import plain
-from sandbox.client.remarks import RemarkBook, quote
+from sandbox.client.remarks import quote
 from sandbox.client.settings import ClientSettings
 from sandbox.client.sockets import Connect, SocketBackend
 from sandbox.client.wire import WireLog
@@ -51,7 +51,8 @@ async def converse_http(
     Raises:
         HandshakeError: as ``converse``; also where nobody listens.
     """
-    intake, wire = Intake(RemarkBook()), WireLog(settings.wire_bytes)
+    wire = WireLog(settings.wire_bytes)
+    intake = Intake(wire)
     backend = SocketBackend(connect, settings.handshake_timeout_s)
     transport = _BoxTransport(backend, intake, settings.max_line)
     # No timeouts of its own: each request is bounded by the call's.
@@ -64,7 +65,7 @@ async def converse_http(
             url, http_client=client, terminate_on_close=False, max_sse_event_size=settings.max_line
         ) as (read, write),
     ):
-        dispatcher = JSONRPCDispatcher(_TapRead(read, intake, wire), _TapWrite(write, intake, wire))
+        dispatcher = JSONRPCDispatcher(_TapRead(read, intake), _TapWrite(write, intake, wire))
         with carried:
             async with speak(dispatcher, intake, wire, settings, "http") as conversation:
                 yield conversation
@@ -74,10 +75,9 @@ async def converse_http(
 class _TapRead:
     """The SDK's read stream, every message of it logged and judged."""
 
-    def __init__(self, inner: Any, intake: Intake, wire: WireLog) -> None:
+    def __init__(self, inner: Any, intake: Intake) -> None:
         self._inner = inner
         self._intake = intake
-        self._wire = wire
         self._ready: deque[SessionMessage] = deque()
 
     async def receive(self) -> SessionMessage:
@@ -88,12 +88,12 @@ class _TapRead:
                     "http-junk", f"sends an event that is no message: {quote(str(item))}"
                 )
                 continue
-            value = plain(item.message)
-            self._wire.record("<", json.dumps(value, separators=(",", ":")).encode())
             if isinstance(item.message, JSONRPCError) and _made_up(item.message):
                 # Not the server's words: past the ledger, so that the call ends as closed and not as refused.
                 return item
-            self._ready.extend(self._intake.accept(value))
+            self._ready.extend(
+                self._intake.read(json.dumps(plain(item.message), separators=(",", ":")).encode())
+            )
         return self._ready.popleft()
 
     def __aiter__(self) -> _TapRead:

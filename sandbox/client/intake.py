@@ -14,8 +14,10 @@ from mcp.shared.message import SessionMessage
 from mcp_types import ErrorData, JSONRPCError, JSONRPCNotification, JSONRPCRequest, JSONRPCResponse
 
 from sandbox.client.ledger import Ledger, Waiting
+from sandbox.client.lines import NotJsonError, decode
 from sandbox.client.notices import Notices
 from sandbox.client.remarks import RemarkBook, quote
+from sandbox.client.wire import WireLog
 from sandbox.model import Json
 
 _MALFORMED = -32010
@@ -24,6 +26,13 @@ _MALFORMED = -32010
 _BATCH = 1000
 _FLOOD = 1000
 """Notifications during one request from where on it is called a flood."""
+
+_ODDITIES = {
+    "crlf": "ends its lines with CR LF",
+    "invalid-utf8": "writes bytes that are not UTF-8",
+    "lone-surrogate": "writes halves of surrogate pairs",
+    "number-out-of-range": "writes numbers that JSON does not have (NaN, Infinity, 1e400)",
+}
 
 _ASKS = {"sampling/createMessage": "asks-sampling", "elicitation/create": "asks-elicitation"}
 _PLAIN_REQUESTS = frozenset({"ping", "roots/list"})
@@ -36,14 +45,24 @@ _ID_ALONE = re.compile(rb'\s*"id"\s*:\s*"?(\d{1,15})"?\s*,?\s*')
 class Intake:
     """Sorts inbound values: answers to the ledger, notifications to the notices, oddities to the remarks."""
 
-    def __init__(self, remarks: RemarkBook) -> None:
+    def __init__(self, wire: WireLog) -> None:
         self.ledger = Ledger()
         self.notices = Notices()
-        self.remarks = remarks
+        self.remarks = RemarkBook()
+        self._wire = wire
         self._quiet_total = 0
 
-    def accept(self, value: Json) -> Iterator[SessionMessage]:
-        """The messages that the SDK should see because of one JSON value (a batch has several)."""
+    def read(self, line: bytes) -> Iterator[SessionMessage]:
+        """The messages that the SDK should see because of one line (a batch has several)."""
+        try:
+            decoded = decode(line)
+        except NotJsonError as error:
+            yield from self.junk(error.code, f"no JSON ({error})", line)
+            return
+        self._wire.record("<", line)
+        for oddity in decoded.oddities:
+            self.remarks.add(oddity, _ODDITIES[oddity])
+        value = decoded.value
         if not isinstance(value, list):
             yield from self._one(value)
             return
@@ -59,6 +78,7 @@ class Intake:
 
     def junk(self, code: str, why: str, line: bytes) -> Iterator[SessionMessage]:
         """A line that is no message. If it looks like the answer to a request under way, that one fails."""
+        self._wire.record("!", line)
         self._remark(code, f"{why}: {quote(line)}")
         alone = _ID_ALONE.fullmatch(line)
         found = alone or (_ID_IN_JUNK.search(line) if b'"jsonrpc"' in line else None)

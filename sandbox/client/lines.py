@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -17,6 +18,9 @@ _MAX_DEPTH = 128
 
 _MAX_PARSED = 512 << 20
 """Bytes that the parsed form of one line may take: ``[[],[],...`` grows 24-fold."""
+
+_SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
+"""An escape that may be half of a pair; most are whole pairs."""
 
 _CONTAINER_BYTES = 72
 _ITEM_BYTES = 56
@@ -88,8 +92,8 @@ class Decoded:
 def decode(line: bytes) -> Decoded:
     """Parse one line.
 
-    Invalid UTF-8 is replaced, numbers outside the range of JSON (``NaN``, ``Infinity``, ``1e400``) become
-    their own text, both are named in the result.
+    Invalid UTF-8 and lone surrogates are replaced, numbers outside the range of JSON (``NaN``, ``Infinity``,
+    ``1e400``) become their own text, so that the value can be written again anywhere; all are named in the result.
 
     Raises:
         NotJsonError: not JSON, nested too deeply, or its parsed form would be too large.
@@ -122,7 +126,27 @@ def decode(line: bytes) -> Decoded:
         raise NotJsonError("stdout-junk", str(error)) from None
     if containers > _MAX_DEPTH and _deeper_than(value, _MAX_DEPTH):
         raise NotJsonError("nested-too-deep", f"JSON nested more than {_MAX_DEPTH} levels deep")
+    if _SURROGATE.search(line):
+        value = _without_surrogates(value, oddities)
     return Decoded(value, tuple(dict.fromkeys(oddities)))
+
+
+def _without_surrogates(value: Json, oddities: list[str]) -> Json:
+    match value:
+        case dict():
+            return {
+                str(_without_surrogates(key, oddities)): _without_surrogates(member, oddities)
+                for key, member in value.items()
+            }
+        case list():
+            return [_without_surrogates(member, oddities) for member in value]
+        case str() if not value.isascii():
+            try:
+                value.encode()
+            except UnicodeEncodeError:
+                oddities.append("lone-surrogate")
+                return value.encode("utf-8", "replace").decode()
+    return value
 
 
 def _deeper_than(value: Json, limit: int) -> bool:

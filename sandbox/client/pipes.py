@@ -18,7 +18,7 @@ import anyio.lowlevel
 from mcp.shared.message import SessionMessage
 
 from sandbox.client.intake import Intake
-from sandbox.client.lines import Line, LineBuffer, NotJsonError, decode
+from sandbox.client.lines import Line, LineBuffer
 from sandbox.client.messages import plain
 from sandbox.client.remarks import quote
 from sandbox.client.wire import WireLog
@@ -27,12 +27,6 @@ _CHUNK = 1 << 16
 """A pipe holds 64 KiB unless it was made larger."""
 
 _MAX_BACKLOG = 64 << 20
-
-_ODDITIES = {
-    "crlf": "ends its lines with CR LF",
-    "invalid-utf8": "writes bytes that are not UTF-8",
-    "number-out-of-range": "writes numbers that JSON does not have (NaN, Infinity, 1e400)",
-}
 
 _Self = TypeVar("_Self", bound="_Stream")
 
@@ -55,11 +49,10 @@ class _Stream:
 class PipeReader(_Stream):
     """The server's standard output as a stream of sound messages. The descriptor stays the caller's."""
 
-    def __init__(self, fd: int, intake: Intake, wire: WireLog, max_line: int) -> None:
+    def __init__(self, fd: int, intake: Intake, max_line: int) -> None:
         os.set_blocking(fd, False)
         self._fd = fd
         self._intake = intake
-        self._wire = wire
         self._lines = LineBuffer(max_line)
         self._ready: deque[SessionMessage] = deque()
         self._ended = False
@@ -111,17 +104,8 @@ class PipeReader(_Stream):
         if not line.data.strip():
             return []
         if not line.whole:
-            self._wire.record("!", line.data)
             return list(self._intake.junk("line-too-long", f"a line of {line.size} bytes", line.data))
-        try:
-            decoded = decode(line.data)
-        except NotJsonError as error:
-            self._wire.record("!", line.data)
-            return list(self._intake.junk(error.code, f"no JSON ({error})", line.data))
-        self._wire.record("<", line.data)
-        for oddity in decoded.oddities:
-            self._intake.remarks.add(oddity, _ODDITIES[oddity])
-        return list(self._intake.accept(decoded.value))
+        return list(self._intake.read(line.data))
 
 
 class PipeWriter(_Stream):

@@ -33,7 +33,7 @@ def read_reply(answer: Answer, started_ns: int = 0) -> Reply:
 
 def _result(result: Mapping[str, Json], elapsed_ms: float) -> Reply:
     text = _result_text(result)
-    shown = _printable(text[:_TEXT])
+    shown = text[:_TEXT]
     if result.get("isError") is True:
         return Reply(Outcome.REFUSED, result, shown, elapsed_ms, "is-error")
     if len(text) < _JUDGED and _only_text(result) and recognise_refusal(text) is not None:
@@ -77,9 +77,4 @@ def _bounded(parts: Iterator[str]) -> Iterator[str]:
 def _error_text(error: Mapping[str, Json]) -> str:
     message, data = error.get("message"), error.get("data")
     parts = [part[:_TEXT] for part in (message, data) if isinstance(part, str) and part]
-    return _printable(": ".join(parts)[:_TEXT])
-
-
-def _printable(text: str) -> str:
-    """Lone surrogates are legal in JSON and cannot be written anywhere: replaced."""
-    return text if text.isascii() else text.encode("utf-8", "replace").decode()
+    return ": ".join(parts)[:_TEXT]
