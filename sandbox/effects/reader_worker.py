@@ -5,6 +5,7 @@ Run as ``python -I -m sandbox.effects.reader_worker FD``; jobs and their content
 
 from __future__ import annotations
 
+import codecs
 import contextlib
 import ctypes
 import os
@@ -150,8 +151,8 @@ _JOBS: dict[str, Callable[[dict[str, Any], list[bytes], socket.socket], Reading]
 
 def main() -> None:
     """Serve jobs until the engine hangs up."""
-    # Codecs are imported on first use, which needs files: before the descriptors are gone.
-    b"".decode("utf-8-sig")
+    # Codecs are imported on first use, which opens files: before that is no longer possible.
+    codecs.lookup("utf-8-sig")
     confine(int(sys.argv[1]))
     with socket.socket(fileno=_LINK) as link:
         _serve(link)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import sqlite3
 import time
 from collections import Counter
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,6 +19,7 @@ MAX_ROWS = 50_000
 
 _SECONDS = 3.0
 _READS = frozenset({sqlite3.SQLITE_READ, sqlite3.SQLITE_SELECT})
+_UNSAFE_FUNCTIONS = frozenset({"load_extension", "fts3_tokenizer", "readfile", "writefile", "edit"})
 
 Row = tuple[Any, ...]
 
@@ -148,15 +148,15 @@ def _schema_changes(old: Database, new: Database) -> list[Meaning]:
 def _row_changes(name: str, old: Table, new: Table) -> list[Meaning]:
     if old.rows == new.rows and old.columns == new.columns:
         return []
-    gone, come = old.rows.keys() - new.rows.keys(), new.rows.keys() - old.rows.keys()
-    if old.key == ("rowid",):
+    was, now = old.rows, new.rows
+    if old.key == new.key == ("rowid",):
         # A vacuum hands out new rowids where no column is one: rows that only moved have not changed.
-        gone, come = _unmatched(gone, old, come, new)
-    changes = [_deleted(name, old, key) for key in sorted(gone, key=repr)]
-    for key in sorted(old.rows.keys() & new.rows.keys(), key=repr):
-        if not _same(old.rows[key], new.rows[key]) and (change := _updated(name, old, new, key)):
+        was, now = _unmatched(was, now), _unmatched(now, was)
+    changes = [_deleted(name, old, key) for key in sorted(was.keys() - now.keys(), key=repr)]
+    for key in sorted(was.keys() & now.keys(), key=repr):
+        if not _same(was[key], now[key]) and (change := _updated(name, old, new, key)):
             changes.append(change)
-    return changes + [_inserted(name, new, key) for key in sorted(come, key=repr)]
+    return changes + [_inserted(name, new, key) for key in sorted(now.keys() - was.keys(), key=repr)]
 
 
 def _same(old: Row, new: Row) -> bool:
@@ -164,22 +164,17 @@ def _same(old: Row, new: Row) -> bool:
     return old == new and all(type(a) is type(b) for a, b in zip(old, new, strict=True))
 
 
-def _unmatched(gone: Iterable[Row], old: Table, come: Iterable[Row], new: Table) -> tuple[set[Row], set[Row]]:
-    spare = Counter(new.rows[key] for key in come)
-    left = set()
-    for key in gone:
-        if spare[old.rows[key]] > 0:
-            spare[old.rows[key]] -= 1
+def _unmatched(rows: dict[Row, Row], others: dict[Row, Row]) -> dict[Row, Row]:
+    """The rows that have no equal among ``others``: first under their own key, then under any."""
+    left = {key: row for key, row in rows.items() if others.get(key) != row}
+    spare = Counter(row for key, row in others.items() if rows.get(key) != row)
+    unmatched = {}
+    for key, row in left.items():
+        if spare[row] > 0:
+            spare[row] -= 1
         else:
-            left.add(key)
-    taken = Counter(old.rows[key] for key in gone)
-    fresh = set()
-    for key in come:
-        if taken[new.rows[key]] > 0:
-            taken[new.rows[key]] -= 1
-        else:
-            fresh.add(key)
-    return left, fresh
+            unmatched[key] = row
+    return unmatched
 
 
 def _key_text(key: Row) -> str:
