@@ -67,7 +67,7 @@ def main(descriptor: int) -> None:
     """Run the gateway on ``descriptor`` until the engine hangs up."""
     # A core dump would put the authority's key on a disk.
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    # Every box brings up to a thousand sockets.
+    # Every box brings up to some thousand sockets.
     _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
     # Server names that are no ASCII fail inside of ssl's callback, which Python reports to standard

@@ -78,6 +78,7 @@ class World:
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
                 stderr=complaints,
+                cwd="/",
                 # Ctrl-C is the engine's to handle, which still wants to read what the gateway recorded.
                 start_new_session=True,
             )

@@ -16,8 +16,8 @@ from sandbox.world.desk import Desk
 from sandbox.world.route import Route
 from sandbox.world.stream import serve, serve_dns
 
-MOST_SOCKETS = 1024
-"""Sockets that one box may have opened on its outside, two for each address and port."""
+MOST_SOCKETS = 4100
+"""Sockets that one box may have opened on its outside: two for each of 2,048 addresses, and the name service."""
 
 MOST_CONNECTIONS = 256
 """Connections of one box that are served at the same time."""

@@ -6,30 +6,18 @@ Both needed calls work without privileges: a new user namespace owns the new net
 from __future__ import annotations
 
 import contextlib
-import ctypes
-import fcntl
 import json
 import os
 import socket
-import struct
 import time
 
+from sandbox.linux import syscalls
+from sandbox.linux.netlink import set_up_loopback
 from sandbox.world import read_tap
 
 CLONE_NEWUSER, CLONE_NEWNET = 0x10000000, 0x40000000
-SIOCSIFADDR, SIOCSIFFLAGS, IFF_UP = 0x8916, 0x8914, 1
 ETH_P_ALL = 3
 ELSEWHERE = "22.1.2.3"
-
-
-def enter_namespace() -> None:
-    libc = ctypes.CDLL(None, use_errno=True)
-    if libc.unshare(CLONE_NEWUSER | CLONE_NEWNET) != 0:
-        raise OSError(ctypes.get_errno(), "unshare")
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as configuring:
-        address = struct.pack("@16sHH4s8x", b"lo", socket.AF_INET, 0, socket.inet_aton(ELSEWHERE))
-        fcntl.ioctl(configuring, SIOCSIFADDR, address)
-        fcntl.ioctl(configuring, SIOCSIFFLAGS, struct.pack("@16sH14x", b"lo", IFF_UP))
 
 
 def send() -> None:
@@ -48,7 +36,8 @@ def flood() -> None:
 
 
 def main() -> None:
-    enter_namespace()
+    syscalls.unshare(CLONE_NEWUSER | CLONE_NEWNET)
+    set_up_loopback()
     with socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(ETH_P_ALL)) as tap:
         tap.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 65_536)
         tap.bind(("lo", ETH_P_ALL))
