@@ -35,6 +35,7 @@ class Replay:
     trial: Trial
     again: bool
     finding: Finding
+    evidence: ToolEvidence
 
 
 def find_saved(folders: list[Path], finding_id: str) -> tuple[Path, SavedFinding]:
@@ -85,4 +86,4 @@ async def replay(
     evidence = dataclasses.replace(saved.evidence, trials=(original, trial))
     hint = saved.finding["hint"]
     finding = next(item for item in judge(evidence, profile) if item.hint.value == hint)
-    return Replay(trial, finding.verdict is Verdict.CONTRADICTED, finding)
+    return Replay(trial, finding.verdict is Verdict.CONTRADICTED, finding, evidence)

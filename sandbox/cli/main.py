@@ -11,20 +11,21 @@ import sandbox
 from sandbox.errors import ExitCode, HintproofError
 
 _COMMANDS = {
-    "verify": "Verify the hints of every tool of a server.",
-    "investigate": "Show every effect of one tool on a timeline.",
-    "run": "Run scenario files.",
-    "list": "List the declared hints of a server's tools; calls nothing.",
-    "arguments": "Show what would be sent to each tool, and why.",
-    "judge": "Judge the saved evidence of a run again; needs no sandbox.",
-    "replay": "Run one finding of an earlier run again.",
-    "doctor": "Show which sandbox and instruments work on this machine, and what to change.",
-    "explain": "Explain a verdict, reason code, hint or weight.",
+    "verify": ("Verify the hints of every tool of a server.", "verify:command"),
+    "investigate": ("Show every effect of one tool on a timeline.", "investigate:command"),
+    "run": ("Run scenario files.", "run:command"),
+    "list": ("List the declared hints of a server's tools; calls nothing.", "listing:list_command"),
+    "arguments": ("Show what would be sent to each tool, and why.", "listing:arguments_command"),
+    "judge": ("Judge the saved evidence of a run again; needs no sandbox.", "judge:command"),
+    "replay": ("Run one finding of an earlier run again.", "replay:command"),
+    "doctor": ("Show which sandbox and instruments work on this machine.", "doctor:command"),
+    "explain": ("Explain a verdict, reason code, hint or weight.", "explain:command"),
 }
+"""Each command's line of help and where it lives, so that the list costs no import."""
 
 
 class LazyGroup(click.Group):
-    """A group whose commands live in modules of the same name, imported on first use."""
+    """A group whose commands live in modules of their own, imported on first use."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
         """The commands in the order in which people need them."""
@@ -34,14 +35,15 @@ class LazyGroup(click.Group):
         """Import the command's module."""
         if cmd_name not in _COMMANDS:
             return None
-        command = importlib.import_module(f"sandbox.cli.{cmd_name}").command
+        module, name = _COMMANDS[cmd_name][1].split(":")
+        command = getattr(importlib.import_module(f"sandbox.cli.{module}"), name)
         assert isinstance(command, click.Command)
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
         """The list in ``--help``, written without importing any command."""
         with formatter.section("Commands"):
-            formatter.write_dl(list(_COMMANDS.items()))
+            formatter.write_dl([(name, line) for name, (line, _) in _COMMANDS.items()])
 
 
 @click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})

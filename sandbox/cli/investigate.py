@@ -1,0 +1,79 @@
+"""``hintproof investigate``: one suspected tool, every effect on a timeline."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import sys
+from functools import partial
+from typing import Any
+
+import anyio
+import click
+
+from sandbox.cli.options import ServerCommand, launch_options, output_options, probe_options, server_command
+from sandbox.cli.setup import job_for, listening, run_folder
+from sandbox.errors import ExitCode, UsageError
+from sandbox.evidence.codec import encode
+from sandbox.investigate import investigate
+from sandbox.model import Json, Purpose, Verdict
+from sandbox.report.console import make_console
+from sandbox.report.timeline import render_timeline
+
+
+@click.command("investigate", cls=ServerCommand)
+@click.argument("tool")
+@click.option(
+    "--args", "arguments", metavar="JSON", help="The arguments to call it with (default: generated)."
+)
+@launch_options
+@probe_options
+@output_options
+def command(
+    tool: str, arguments: str | None, as_json: bool, quiet: bool, verbose: bool, **options: Any
+) -> int:
+    """Call one TOOL and show everything that each call did: when, who, what; then the verdicts.
+
+    Exit code 1 when the tool's behaviour contradicts one of its hints, as for verify.
+    """
+    given = _arguments(arguments)
+    job = job_for(server_command(), options)
+    probe = job.probe if given is None else dataclasses.replace(job.probe, calls=0)
+    with run_folder(job) as folder, listening(quiet, job.secrets) as listener:
+        found = anyio.run(
+            partial(
+                investigate,
+                job.launch,
+                tool,
+                given,
+                profile=job.profile,
+                probe=probe,
+                stage=dataclasses.replace(job.stage, content=folder.path / "content"),
+                closed_world=job.closed_world,
+                folder=folder,
+                listener=listener,
+            )
+        )
+    if as_json:
+        sys.stdout.write(json.dumps(encode(found.evidence), indent=1) + "\n")
+    else:
+        trials = [trial for trial in found.evidence.trials if trial.purpose is Purpose.PROBE]
+        render_timeline(trials, found.report, make_console(sys.stdout), secrets=job.secrets, verbose=verbose)
+    contradicted = any(item.verdict is Verdict.CONTRADICTED for item in found.report.findings)
+    if contradicted:
+        return ExitCode.CONTRADICTED
+    return ExitCode.OK if found.report.accepted else ExitCode.NOTHING_VERIFIED
+
+
+def _arguments(text: str | None) -> dict[str, Json] | None:
+    if text is None:
+        return None
+    try:
+        value = json.loads(text)
+    except ValueError as error:
+        raise UsageError(
+            f"--args: not JSON: {error}. Write an object such as --args '{{\"id\": 1}}'."
+        ) from error
+    if not isinstance(value, dict):
+        raise UsageError(f"--args: an object is needed, such as '{{\"id\": 1}}', not {text[:60]}.")
+    return value

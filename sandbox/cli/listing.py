@@ -1,0 +1,74 @@
+"""``hintproof list`` and ``hintproof arguments``: what is declared, and what would be sent."""
+
+from __future__ import annotations
+
+import json
+import sys
+from functools import partial
+from typing import Any
+
+import anyio
+import click
+
+from sandbox.cli.options import ServerCommand, launch_options, server_command
+from sandbox.cli.setup import Job, job_for
+from sandbox.errors import UsageError
+from sandbox.listing import Listing, list_server
+from sandbox.report.console import make_console
+from sandbox.report.escaping import visible
+from sandbox.report.listing import render_listing
+
+
+@click.command("list", cls=ServerCommand)
+@click.argument("target", nargs=-1)
+@launch_options
+@click.option("--json", "as_json", is_flag=True, help="The raw definitions as JSON on standard output.")
+def list_command(target: tuple[str, ...], as_json: bool, **options: Any) -> None:
+    """List a server's tools with the hints that it declares, from the raw bytes. Nothing is called."""
+    job = job_for(server_command(target), options)
+    listing = _listing(job)
+    if as_json:
+        tools = [dict(tool.definition) for tool in listing.tools]
+        sys.stdout.write(json.dumps({"tools": tools}, indent=1) + "\n")
+        return
+    render_listing(
+        listing.facts,
+        listing.tools,
+        make_console(sys.stdout),
+        remarks=listing.remarks,
+        secrets=job.secrets,
+    )
+
+
+@click.command("arguments", cls=ServerCommand)
+@click.argument("tool", required=False)
+@launch_options
+@click.option("--json", "as_json", is_flag=True, help="The argument sets as JSON on standard output.")
+def arguments_command(tool: str | None, as_json: bool, **options: Any) -> None:
+    """Show the arguments that would be sent to each tool (or to TOOL) first, and why. Nothing is called.
+
+    During a run, values learned from earlier replies are used as well.
+    """
+    job = job_for(server_command(), options)
+    listing = _listing(job, calls=job.probe.calls)
+    names = [item.name for item in listing.tools]
+    if tool is not None and tool not in names:
+        raise UsageError(f"The server lists no tool {tool!r}. It lists: {', '.join(names)}.")
+    chosen = {name: listing.proposals[name] for name in names if tool in (None, name)}
+    if as_json:
+        data = {
+            name: [{"label": p.label, "arguments": p.arguments, "origin": p.origin} for p in proposals]
+            for name, proposals in chosen.items()
+        }
+        sys.stdout.write(json.dumps(data, indent=1) + "\n")
+        return
+    for name, proposals in chosen.items():
+        click.echo(visible(name))
+        for proposal in proposals:
+            sent = json.dumps(proposal.arguments, ensure_ascii=True)
+            click.echo(f"  {visible(proposal.label)}: {sent}")
+            click.echo(f"      {visible(proposal.origin)}")
+
+
+def _listing(job: Job, calls: int = 0) -> Listing:
+    return anyio.run(partial(list_server, job.launch, job.stage, seed=job.probe.seed, calls=calls))

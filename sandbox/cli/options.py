@@ -1,0 +1,124 @@
+"""The options that commands share, under one vocabulary, and the words after ``--``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import click
+
+Decorated = TypeVar("Decorated", bound=Callable[..., Any])
+
+_COMMAND = "hintproof.command"
+
+
+class ServerCommand(click.Command):
+    """A command whose words after the first ``--`` are the server's command, untouched.
+
+    Everything before belongs to hintproof: a server's own ``--seed`` is never taken for ours.
+    """
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Split at the first ``--`` before click reads the rest."""
+        if "--" in args:
+            at = args.index("--")
+            ctx.meta[_COMMAND] = tuple(args[at + 1 :])
+            args = args[:at]
+        return super().parse_args(ctx, args)
+
+    def collect_usage_pieces(self, ctx: click.Context) -> list[str]:
+        """The usage line, with the server's command at its end."""
+        return [*super().collect_usage_pieces(ctx), "-- COMMAND..."]
+
+
+def server_command(extra: tuple[str, ...] = ()) -> tuple[str, ...]:
+    """The server's command: the words after ``--``, else ``extra`` (words that may name the target before it).
+
+    Raises click.UsageError where there is neither.
+    """
+    command: tuple[str, ...] = click.get_current_context().meta.get(_COMMAND, ())
+    if command and extra:
+        raise click.UsageError(f"Unexpected {extra[0]!r}: name the target once, as a command after --.")
+    if not command and not extra:
+        raise click.UsageError("No target. Name the server's command after --, such as: -- python server.py")
+    if not command:
+        raise click.UsageError(
+            f"{extra[0]!r} is not a target that this version can launch. Name the server's command after --, "
+            f"such as: -- {' '.join(extra)}"
+        )
+    return command
+
+
+_LAUNCH = (
+    click.option("--workspace", metavar="DIR", help="A folder to copy into the box as the workspace."),
+    click.option(
+        "-e",
+        "--env",
+        "env",
+        multiple=True,
+        metavar="KEY[=VALUE]",
+        help="A variable for the server; without a value, the one of this shell. Redacted in every output.",
+    ),
+    click.option("--expose", multiple=True, metavar="DIR", help="A folder that the server may read as well."),
+    click.option("--transport", metavar="stdio|http", help="How to speak to the server (default stdio)."),
+    click.option("--port", metavar="N", help="With --transport http: the port it listens on in the box."),
+    click.option("--path", metavar="PATH", help="With --transport http: the URL path (default /mcp)."),
+    click.option(
+        "--limit",
+        "limits",
+        multiple=True,
+        metavar="NAME=VALUE",
+        help="memory_mb=2048, processes=512, file_mb=256, disk_mb=512, open_files=4096.",
+    ),
+    click.option(
+        "--timeout", "timeouts", multiple=True, metavar="NAME=SECONDS", help="start=30, call=15, quiet=2."
+    ),
+    click.option("--seed", metavar="N", help="Makes the generated arguments differ (default 0)."),
+    click.option("--runs", metavar="DIR", default=".hintproof/runs", help="Where runs are kept."),
+)
+_PROBE = (
+    click.option("--tool", "tools", multiple=True, metavar="PATTERN", help="Only tools whose name matches."),
+    click.option(
+        "--closed-world", multiple=True, metavar="HOST", help="A host that counts as part of the server."
+    ),
+    click.option("--profile", metavar="NAME", help="What the hints' words mean (default spec)."),
+    click.option("--budget", metavar="SECONDS|Ncalls", help="A bound on the whole run."),
+)
+_FAIL = (
+    click.option(
+        "--fail-on", metavar="RUNG", help="contradicted (default), inconclusive, overcautious or never."
+    ),
+    click.option("--min-severity", metavar="LEVEL", help="low (default), medium or high."),
+    click.option("--min-coverage", metavar="PERCENT", help="Tools that must be accepted at least once."),
+)
+_OUTPUT = (
+    click.option("--json", "as_json", is_flag=True, help="The report as JSON on standard output."),
+    click.option("-q", "--quiet", is_flag=True, help="No progress."),
+    click.option("-v", "--verbose", is_flag=True, help="Leave nothing out."),
+)
+
+
+def launch_options(function: Decorated) -> Decorated:
+    """Options that say how the server is launched."""
+    return _applied(_LAUNCH, function)
+
+
+def probe_options(function: Decorated) -> Decorated:
+    """Options that say what is probed and how it is read."""
+    return _applied(_PROBE, function)
+
+
+def fail_options(function: Decorated) -> Decorated:
+    """Options that decide the exit code."""
+    return _applied(_FAIL, function)
+
+
+def output_options(function: Decorated) -> Decorated:
+    """Options that say what is printed."""
+    return _applied(_OUTPUT, function)
+
+
+def _applied(options: tuple[Callable[[Any], Any], ...], function: Decorated) -> Decorated:
+    for option in reversed(options):
+        function = option(function)
+    return function

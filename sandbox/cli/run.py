@@ -1,0 +1,43 @@
+"""``hintproof run``: scenario files."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from sandbox.cli.options import output_options
+from sandbox.cli.setup import job_for
+from sandbox.cli.verify import verify_job
+from sandbox.errors import ExitCode
+from sandbox.model import Report
+from sandbox.report.escaping import visible
+from sandbox.suites import Scenario, exit_code, run_scenarios, story
+
+
+@click.command("run")
+@click.argument("scenarios", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.option("--runs", metavar="DIR", default=".hintproof/runs", help="Where runs are kept.")
+@output_options
+def command(scenarios: tuple[Path, ...], runs: str, as_json: bool, quiet: bool, verbose: bool) -> int:
+    """Run scenario files (or all `*.hintproof.yaml` below a folder) and compare verdicts with what they expect."""
+    del verbose
+    if as_json:
+        raise click.UsageError("--json is an option of verify; run keeps each report in its run folder.")
+
+    def runner(scenario: Scenario) -> Report:
+        options: dict[str, Any] = {
+            "workspace": str(scenario.workspace) if scenario.workspace else None,
+            "env": [f"{name}={value}" for name, value in scenario.env.items()],
+            "runs": runs,
+        }
+        job = job_for(scenario.target, options, cwd=scenario.folder)
+        return verify_job(job, quiet=quiet, calls=scenario.calls)
+
+    results = []
+    for result in run_scenarios(scenarios, runner):
+        results.append(result)
+        for line in story(result):
+            click.echo(visible(line))
+    return exit_code(results) if results else ExitCode.NOTHING_VERIFIED
