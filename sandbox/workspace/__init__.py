@@ -2,6 +2,7 @@
 
 from sandbox.workspace.canaries import Canaries, canary_mark, plant_canaries
 from sandbox.workspace.furnish import DEFAULT_WORKSPACE, HOME, SAMPLES, Furnishing, furnish
+from sandbox.workspace.samples import png_base64
 from sandbox.workspace.surroundings import Column, Database, FileSample, Repo, Surroundings
 
 __all__ = [
@@ -18,4 +19,5 @@ __all__ = [
     "canary_mark",
     "furnish",
     "plant_canaries",
+    "png_base64",
 ]

@@ -5,6 +5,7 @@ The texts are small, plain and full of the same few words, so that a search for 
 
 from __future__ import annotations
 
+import base64
 import struct
 import zlib
 from functools import cache
@@ -72,6 +73,11 @@ def png() -> bytes:
         + chunk(b"IDAT", zlib.compress(rows, 0))
         + chunk(b"IEND", b"")
     )
+
+
+def png_base64() -> str:
+    """The same image, encoded for a JSON argument."""
+    return base64.b64encode(png()).decode()
 
 
 @cache
