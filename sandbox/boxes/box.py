@@ -1,0 +1,172 @@
+"""The engine's handle of one running box: what its instruments saw, and its end."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import psutil
+
+from sandbox.boxes.answers import is_readable
+from sandbox.boxes.canaries import Canaries
+from sandbox.boxes.ends import Ends, kill
+from sandbox.boxes.limits import Usage
+from sandbox.boxes.plan import Limits
+from sandbox.boxes.processes import describe, is_quiet, processes_of
+from sandbox.boxes.stderr import StderrTail
+from sandbox.errors import BoxLostError
+from sandbox.model import CanaryRead, ProcessFact
+
+_STATUS_S = 1.0
+"""Bound on the wait for init's word on a server that has ended, in seconds."""
+
+
+@dataclass(frozen=True, slots=True)
+class Layer:
+    """One writable layer of a box.
+
+    ``prefix`` is where it appears in the box; of two that hold a path the deeper one counts. ``lower`` is the folder of the
+    host below it, or None where there is nothing below. ``upper`` is a directory descriptor of what the server
+    changed, which the box owns.
+    """
+
+    prefix: str
+    lower: str | None
+    upper: int
+
+
+class Box:
+    """One running box. Made by :meth:`sandbox.boxes.launcher.Launcher.launch`; close it, or use it as a context manager.
+
+    ``stdin`` and ``stdout`` are the engine's ends of the server's pipes, ``tap`` is the packet tap, ``events`` the system calls,
+    ``layers`` the files; all of them are the box's and end with it. Any thread may use a box.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        ends: Ends,
+        *,
+        limits: Limits,
+        layers: tuple[Layer, ...],
+        canaries: Canaries,
+        forget: Callable[[Box], None],
+    ) -> None:
+        self.name = name
+        self.init_pid = ends.init_pid
+        self.stdin = ends.stdin
+        self.stdout = ends.stdout
+        self.tap = ends.tap
+        self.layers = layers
+        self.events = ends.events
+        self._ends = ends
+        self._stderr = StderrTail(ends.stderr)
+        self._canaries = canaries
+        self._usage = Usage(limits, ends.init_pid, ends.proc, ends.uppers[0])
+        self._forget = forget
+        self._init = psutil.Process(ends.init_pid)
+        self._exit_status: int | None = None
+        self._lock = threading.RLock()
+        self._closed = False
+
+    def __enter__(self) -> Box:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    @property
+    def alive(self) -> bool:
+        """Whether the server's own process still runs. What it left behind may run on when it does not."""
+        with self._lock:
+            return not self._closed and not is_readable(self._ends.server)
+
+    @property
+    def exit_status(self) -> int | None:
+        """How the server's own process ended: its exit code, or minus the signal.
+
+        None while it runs, and when the box was killed as a whole.
+        """
+        with self._lock:
+            if self._exit_status is None and not self._closed and is_readable(self._ends.server):
+                told = self._ends.answers.find("exited", _STATUS_S)
+                self._exit_status = None if told is None else int(str(told.value))
+            return self._exit_status
+
+    def check(self) -> None:
+        """Raise BoxLostError when one of our own processes in this box has failed or died."""
+        with self._lock:
+            if self._closed or self._usage.killed:
+                return
+            self._ends.answers.find("exited")
+            if self._ends.answers.failure is not None:
+                raise BoxLostError(f"the box was lost: {self._ends.answers.failure}")
+            if is_readable(self._ends.init):
+                raise BoxLostError("the box was lost: its first process was killed from outside")
+
+    def stderr_tail(self) -> str:
+        """The last 64 KiB of what the server wrote to stderr, up to now."""
+        with self._lock:
+            if not self._closed:
+                self._stderr.drain()
+        return self._stderr.text()
+
+    def canary_reads(self) -> list[CanaryRead]:
+        """The canaries that were opened since the last call of this method, up to this one."""
+        return self._canaries.reads()
+
+    def processes(self) -> list[ProcessFact]:
+        """Everything alive in the box but its init, the server's own process included."""
+        facts = [describe(process) for process in processes_of(self._init)]
+        return [fact for fact in facts if fact is not None]
+
+    def quiet(self) -> bool:
+        """Whether nothing in the box runs or wants to run at this moment."""
+        with self._lock:
+            return self._closed or is_readable(self._ends.init) or is_quiet(self._ends.proc)
+
+    def limits_hit(self) -> list[tuple[str, str]]:
+        """The limits that the server has run into since the start: name and sentence each."""
+        with self._lock:
+            if not self._closed:
+                self._usage.check_disk()
+                self._usage.note_exit(self.exit_status)
+            return list(self._usage.hits.items())
+
+    def kill_server(self) -> None:
+        """Kill the server's own process and wait for its end; idempotent."""
+        with self._lock:
+            if not self._closed:
+                kill(self._ends.server)
+
+    def close(self) -> None:
+        """Kill everything in the box, wait for the end and release all descriptors; idempotent."""
+        self._forget(self)
+        with self._lock:
+            if self._closed:
+                return
+            self._closed = True
+            self._canaries.close()
+            self._stderr.drain()
+            self._ends.close()
+
+    # --- for the attendant -------------------------------------------------------------------------
+
+    def fileno(self) -> int:
+        """The stderr pipe."""
+        return self._ends.stderr
+
+    def drain(self) -> bool:
+        """Read from stderr; False when nothing will come any more."""
+        return self._stderr.drain()
+
+    def check_limits(self) -> None:
+        """Look at the limits; a box that endangers the machine is killed, and its handle stays."""
+        if not self._lock.acquire(blocking=False):  # whoever holds it is about to look or to close
+            return
+        try:
+            if not self._closed and not is_readable(self._ends.init) and self._usage.check():
+                self._ends.kill()
+        finally:
+            self._lock.release()

@@ -1,0 +1,141 @@
+"""From what a box may see of the host to the layers, folders, links and files of its root.
+
+A layer of an overlay may not have mounts below it in a user namespace (they are locked together, and overlayfs refuses the tree). A folder that has
+some is therefore split: it becomes an empty folder into which its parts are put one by one.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from sandbox.boxes.plan import Exposure
+from sandbox.errors import UsageError
+from sandbox.linux.base import SYSTEM_FOLDERS
+
+_OURS = ("/etc", "/proc", "/sys", "/dev")
+"""Folders that the box has its own of. The first may be exposed in parts."""
+
+_LAYER_LIMIT = 200  # each costs a descriptor in one message, of which the kernel passes at most 253
+_LINK_LIMIT = 40  # as the kernel's own (path_resolution(7))
+
+
+@dataclass(slots=True)
+class Layout:
+    """What the root is put together from, in the terms of :class:`sandbox.linux.order.Order`; all paths absolute."""
+
+    layers: list[str] = field(default_factory=list)
+    folders: list[tuple[str, int]] = field(default_factory=list)
+    links: list[tuple[str, str]] = field(default_factory=list)
+    files: list[str] = field(default_factory=list)
+
+
+def lay_out(exposures: Sequence[Exposure]) -> Layout:
+    """Lay out the system's folders and the exposures. Reads the host's file system.
+
+    Raises UsageError for an exposure that would cover what the box has of its own, and for too many of them.
+    """
+    folders = {path for path in SYSTEM_FOLDERS if os.path.isdir(path) and not os.path.islink(path)}
+    files: set[str] = set()
+    links: dict[str, str] = {}
+    for exposure in exposures:
+        path, followed = _trace(exposure.path)
+        _refuse_our_own(exposure.path, path)
+        if os.path.isdir(path):
+            folders.add(path)
+        elif os.path.isfile(path):
+            files.add(path)
+        else:
+            continue
+        links |= followed
+    roots = [path for path in folders if not _covered(path, folders)]
+    layout = Layout(files=sorted(path for path in files if not _covered(path, roots)))
+    mounts = _mount_points()
+    for path in sorted(roots):
+        _add(layout, path, mounts)
+    system_links = {path for path in SYSTEM_FOLDERS if os.path.islink(path)}
+    layout.links += sorted(
+        (path, target)
+        for path, target in links.items()
+        if path not in system_links and not _covered(path, roots)
+    )
+    if len(layout.layers) > _LAYER_LIMIT:
+        raise UsageError(
+            f"{len(layout.layers)} folders of this machine would have to be layers of one box, and {_LAYER_LIMIT} is the"
+            " most: expose a folder that holds several of them, or one with fewer mounts below"
+        )
+    return layout
+
+
+def _trace(path: str) -> tuple[str, dict[str, str]]:
+    """Where a path leads, and the symlinks on the way: their own real paths and their targets as written."""
+    links: dict[str, str] = {}
+    pending = path.split("/")
+    current = ""
+    while pending:
+        part = pending.pop(0)
+        if part in ("", "."):
+            continue
+        if part == "..":
+            current = os.path.dirname(current)
+            continue
+        step = f"{current}/{part}"
+        try:
+            target = os.readlink(step)
+        except OSError:  # no symlink, or nothing there
+            current = step
+            continue
+        if len(links) >= _LINK_LIMIT:
+            raise UsageError(f"{path} cannot be exposed: its symlinks lead in a circle")
+        links[step] = target
+        pending = target.split("/") + pending
+        if target.startswith("/"):
+            current = ""
+    return current or "/", links
+
+
+def _refuse_our_own(named: str, path: str) -> None:
+    first = path if path.count("/") == 1 else path[: path.index("/", 1)]
+    if path == "/" or path in _OURS or first in _OURS[1:]:
+        raise UsageError(
+            f"{named} cannot be exposed: every box has its own {path}; expose folders that the server needs"
+        )
+
+
+def _covered(path: str, roots: Iterable[str]) -> bool:
+    return any(path.startswith(root + "/") for root in roots)
+
+
+def _mount_points() -> list[str]:
+    """The mount points of this process's mount namespace (proc_pid_mountinfo(5), which escapes blanks in octal)."""
+    lines = Path("/proc/self/mountinfo").read_text(encoding="utf-8", errors="surrogateescape").splitlines()
+    return [
+        line.split()[4]
+        .encode("utf-8", "surrogateescape")
+        .decode("unicode_escape")
+        .encode("latin-1")
+        .decode("utf-8", "surrogateescape")
+        for line in lines
+    ]
+
+
+def _add(layout: Layout, path: str, mounts: Sequence[str]) -> None:
+    """Add a folder: as one layer, or in parts when something is mounted below it."""
+    if not any(mount.startswith(path + "/") for mount in mounts):
+        layout.layers.append(path)
+        return
+    try:
+        entries = sorted(os.scandir(path), key=lambda entry: entry.name)
+        layout.folders.append((path, stat.S_IMODE(os.stat(path).st_mode)))
+    except PermissionError:
+        return
+    for entry in entries:
+        if entry.is_symlink():
+            layout.links.append((entry.path, os.readlink(entry.path)))
+        elif entry.is_dir():
+            _add(layout, entry.path, mounts)
+        elif entry.is_file() and os.access(entry.path, os.R_OK):
+            layout.files.append(entry.path)

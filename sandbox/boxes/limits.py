@@ -1,0 +1,71 @@
+"""Which limits of a box its server has run into.
+
+The kernel enforces most of them by itself; here is seen that it did. Memory is the exception: without a delegated cgroup only counting helps, since
+RLIMIT_AS breaks node.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+
+import psutil
+
+from sandbox.boxes.plan import Limits
+from sandbox.boxes.processes import census, count_threads, memory_of, processes_of
+
+
+class Usage:
+    """Watches what one box uses. ``proc`` and ``scratch`` are descriptors of the box's /proc and of its scratch tmpfs."""
+
+    def __init__(self, limits: Limits, init: int, proc: int, scratch: int) -> None:
+        self._limits = limits
+        self._init = psutil.Process(init)
+        self._proc = proc
+        self._scratch = scratch
+        self._census: frozenset[str] = frozenset()
+        self._processes: list[psutil.Process] = []
+        self.hits: dict[str, str] = {}
+        """Each limit that was reached, by name, with a sentence about it."""
+        self.killed = False
+        """Whether a look ended with the order to kill the box."""
+
+    def check(self) -> bool:
+        """Look once; returns whether the box has to be killed to protect the machine."""
+        self.killed = self.killed or self._is_dangerous()
+        return self.killed
+
+    def check_disk(self) -> None:
+        """See whether the scratch is full now; what was full and emptied again in between is not seen."""
+        facts = os.fstatvfs(self._scratch)
+        if facts.f_bavail == 0 or facts.f_favail == 0:
+            what = "bytes" if facts.f_bavail == 0 else "files"
+            self.hits["disk"] = (
+                f"the box's scratch disk of {self._limits.disk_mb} MiB has no room for more {what}"
+            )
+
+    def note_exit(self, status: int | None) -> None:
+        """Take the server's exit status into account, once there is one; negative numbers are signals."""
+        if status == -signal.SIGXFSZ:
+            self.hits["file"] = (
+                f"the server wrote a file larger than {self._limits.file_mb} MiB, the box's limit"
+            )
+
+    def _is_dangerous(self) -> bool:
+        self.check_disk()
+        pids = census(self._proc)
+        threads = count_threads(self._proc, pids)
+        if threads >= self._limits.processes:
+            self.hits["processes"] = (
+                f"the server ran {threads} processes and threads, as many as the box allows"
+            )
+            return True
+        if pids != self._census:
+            self._census, self._processes = pids, processes_of(self._init)
+        memory = memory_of(self._processes) >> 20
+        if memory > self._limits.memory_mb:
+            self.hits["memory"] = (
+                f"the server used {memory} MiB of memory, and {self._limits.memory_mb} is the box's limit"
+            )
+            return True
+        return False

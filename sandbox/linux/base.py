@@ -1,0 +1,201 @@
+"""The base of every box: made once by the daemon, in its own mount namespace, and never on disk.
+
+A tmpfs covers /sys, a folder that every machine has and no box needs. It holds the skeleton (the root overlay's lower layer: a filtered
+/etc and empty folders), the minimal /dev, and the point on which each box mounts its own scratch.
+"""
+
+from __future__ import annotations
+
+import glob
+import os
+import stat
+from dataclasses import dataclass
+from pathlib import Path
+
+from sandbox.linux import syscalls
+from sandbox.linux.order import SERVER_ID, step
+
+BASE = "/sys"
+SKELETON = f"{BASE}/skeleton"
+DEVICES = f"{BASE}/dev"
+SCRATCH = f"{BASE}/box"
+LAYERS = f"{BASE}/layers"
+
+HOSTNAME = "box"
+
+NAME_SERVER = "11.0.0.53"
+"""A globally routable address, as programs expect one; the gateway answers on port 53 of every address."""
+
+SYSTEM_FOLDERS = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32")
+"""Folders of the host that every box sees. Where one is a symlink, as on a merged-usr system, so it is in the box."""
+
+_BASE_SIZE = "size=64m,nr_inodes=40k,mode=755"
+_DEVICE_NODES = ("null", "zero", "full", "random", "urandom", "tty")
+_DEVICE_LINKS = {
+    "fd": "/proc/self/fd",
+    "stdin": "/proc/self/fd/0",
+    "stdout": "/proc/self/fd/1",
+    "stderr": "/proc/self/fd/2",
+    "ptmx": "pts/ptmx",
+}
+
+_FOLDERS = {
+    "boot": 0o755,
+    "dev": 0o755,
+    "etc": 0o755,
+    "home": 0o755,
+    "media": 0o755,
+    "mnt": 0o755,
+    "opt": 0o755,
+    "proc": 0o555,
+    "root": 0o755,
+    "run": 0o755,
+    "srv": 0o755,
+    "sys": 0o555,
+    "tmp": 0o1777,
+    "var": 0o755,
+    "var/cache": 0o755,
+    "var/lib": 0o755,
+    "var/log": 0o755,
+    "var/tmp": 0o1777,
+}
+
+_ETC = (
+    *(
+        "alternatives",
+        "bash.bashrc",
+        "debian_version",
+        "default/locale",
+        "ethertypes",
+        "fonts",
+        "gai.conf",
+        "host.conf",
+    ),
+    *(
+        "inputrc",
+        "java*",
+        "ld.so.cache",
+        "ld.so.conf",
+        "ld.so.conf.d",
+        "locale.alias",
+        "locale.conf",
+        "localtime",
+    ),
+    *(
+        "lsb-release",
+        "magic",
+        "magic.mime",
+        "mime.types",
+        "os-release",
+        "perl",
+        "profile",
+        "protocols",
+        "python3*",
+    ),
+    *(
+        "redhat-release",
+        "rpc",
+        "services",
+        "shells",
+        "ssl/openssl.cnf",
+        "terminfo",
+        "timezone",
+        "alpine-release",
+    ),
+)
+"""What of the host's /etc a box sees: what runtimes need to start, nothing that tells who uses the machine."""
+
+_ETC_FILE_LIMIT = 1 << 20
+
+_OWN_ETC = {
+    "passwd": (
+        "root:x:0:0:root:/root:/bin/sh\n"
+        f"user:x:{SERVER_ID}:{SERVER_ID}:user:/home/user:/bin/sh\n"
+        "nobody:x:65534:65534:nobody:/nonexistent:/usr/sbin/nologin\n"
+    ),
+    "group": f"root:x:0:\nuser:x:{SERVER_ID}:\nnogroup:x:65534:\n",
+    "hostname": f"{HOSTNAME}\n",
+    "hosts": f"127.0.0.1 localhost\n127.0.1.1 {HOSTNAME}\n::1 localhost ip6-localhost ip6-loopback\n",
+    "machine-id": "b08dfa6083e7567a1921a715000001fb\n",  # the example of machine-id(5)
+    "nsswitch.conf": "passwd: files\ngroup: files\nhosts: files dns\nnetworks: files\nservices: files\nprotocols: files\n",
+    "resolv.conf": f"nameserver {NAME_SERVER}\n",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Base:
+    """What the daemon hands on to its boxes: a descriptor of the skeleton, one of the host's /proc."""
+
+    skeleton: int
+    proc: int
+
+
+def build(server: int, home: str = "/home/user") -> Base:
+    """Build the base. ``server`` is the server's id as the daemon sees it. Raises StepError."""
+    with step("mount a tmpfs"):
+        proc = os.open("/proc", os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
+        syscalls.mount("tmpfs", BASE, "tmpfs", syscalls.MS_NOSUID, _BASE_SIZE)
+        for path in (SKELETON, DEVICES, LAYERS, SCRATCH):
+            os.mkdir(path, 0o755)
+    with step("bind the devices"):
+        _build_devices()
+    with step("copy the system's settings"):
+        _build_skeleton(server, home)
+        skeleton = os.open(SKELETON, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    return Base(skeleton, proc)
+
+
+def _build_devices() -> None:
+    for name in _DEVICE_NODES:
+        if not os.path.exists(f"/dev/{name}"):
+            continue
+        # A user namespace cannot make device nodes; a bind mount of the host's keeps working.
+        Path(DEVICES, name).touch()
+        syscalls.mount(f"/dev/{name}", f"{DEVICES}/{name}", None, syscalls.MS_BIND)
+    for name in ("pts", "shm"):
+        os.mkdir(f"{DEVICES}/{name}", 0o755)
+    for name, target in _DEVICE_LINKS.items():
+        os.symlink(target, f"{DEVICES}/{name}")
+
+
+def _build_skeleton(server: int, home: str) -> None:
+    for name, mode in _FOLDERS.items():
+        path = f"{SKELETON}/{name}"
+        os.mkdir(path)
+        os.chmod(path, mode)
+    for folder in SYSTEM_FOLDERS:
+        if os.path.islink(folder):
+            os.symlink(os.readlink(folder), SKELETON + folder)
+        elif os.path.isdir(folder):
+            os.mkdir(SKELETON + folder, 0o755)
+    os.symlink("/run", f"{SKELETON}/var/run")
+    os.symlink("/proc/mounts", f"{SKELETON}/etc/mtab")
+    for pattern in _ETC:
+        for path in glob.glob(f"/etc/{pattern}"):
+            _copy(path, SKELETON + path)
+    for name, text in _OWN_ETC.items():
+        Path(SKELETON, "etc", name).write_text(text)
+    os.makedirs(f"{SKELETON}/etc/ssl/certs", exist_ok=True)
+    os.mkdir(SKELETON + home)
+    os.chown(SKELETON + home, server, server)
+
+
+def _copy(source: str, target: str) -> None:
+    """Copy a file, symlink or tree of /etc; what is private, huge or just vanished is left out."""
+    try:
+        facts = os.lstat(source)
+        if stat.S_ISLNK(facts.st_mode):
+            os.makedirs(os.path.dirname(target), exist_ok=True)
+            os.symlink(os.readlink(source), target)
+        elif stat.S_ISDIR(facts.st_mode):
+            os.makedirs(target, exist_ok=True)
+            for name in os.listdir(source):
+                _copy(f"{source}/{name}", f"{target}/{name}")
+        elif (
+            stat.S_ISREG(facts.st_mode) and facts.st_mode & stat.S_IROTH and facts.st_size <= _ETC_FILE_LIMIT
+        ):
+            os.makedirs(os.path.dirname(target), exist_ok=True)
+            Path(target).write_bytes(Path(source).read_bytes())
+            os.chmod(target, 0o644)
+    except (FileNotFoundError, PermissionError):
+        return

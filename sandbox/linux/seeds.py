@@ -1,0 +1,175 @@
+"""Seeds: entries that are written into a box before its server starts.
+
+A set of seeds is packed once, kept in the daemon's memory, and written by each box into the upper layers of its own overlays before
+they are mounted; so what a server finds there it may also rename, which overlayfs refuses for folders of a lower layer.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import stat
+import struct
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from sandbox.linux.order import SERVER_ID
+from sandbox.model import SeedEntry
+
+_LENGTH = struct.Struct("=Q")
+
+
+def pack(entries: Sequence[SeedEntry]) -> tuple[str, bytes]:
+    """A name for the set (a digest of all that it holds) and its packed form."""
+    header = [[e.path, e.kind, e.mode, len(e.content), e.target, e.mtime] for e in entries]
+    text = json.dumps(header).encode()
+    packed = b"".join((_LENGTH.pack(len(text)), text, *(entry.content for entry in entries)))
+    return hashlib.blake2b(packed, digest_size=16).hexdigest(), packed
+
+
+def unpack(packed: bytes) -> tuple[SeedEntry, ...]:
+    """Read what :func:`pack` wrote."""
+    (length,) = _LENGTH.unpack_from(packed)
+    offset = _LENGTH.size + length
+    entries = []
+    for path, kind, mode, size, target, mtime in json.loads(packed[_LENGTH.size : offset]):
+        entries.append(SeedEntry(path, kind, mode, packed[offset : offset + size], target, mtime))
+        offset += size
+    return tuple(entries)
+
+
+def total_size(entries: Iterable[SeedEntry]) -> int:
+    """Bytes of all contents."""
+    return sum(len(entry.content) for entry in entries)
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """An upper layer that is being filled: where it appears in the box, its folder, and the folder below it."""
+
+    prefix: str
+    upper: str
+    lower: str
+
+
+class Planter:
+    """Writes entries into upper layers that no server can see yet.
+
+    A folder that an entry needs and that is not there gets the mode and owner of the same folder in the lower layer;
+    where there is none, mode 755 and its parent's owner.
+    """
+
+    def __init__(self, places: Sequence[Place]) -> None:
+        self._places = sorted(places, key=lambda place: len(place.prefix), reverse=True)
+        self._folders: dict[str, str] = {}
+        self._times: list[tuple[str, float]] = []
+
+    def plant(self, entry: SeedEntry) -> None:
+        """Write one entry, owned by the server. Raises OSError, and ValueError for an unknown kind."""
+        target = self._prepare(entry.path)
+        match entry.kind:
+            case "dir":
+                self.folder(entry.path, entry.mode, SERVER_ID)
+                self._times.append((target, entry.mtime))
+                return
+            case "file":
+                _write(target, entry.content, entry.mode)
+            case "symlink":
+                os.symlink(entry.target, target)
+            case _:
+                raise ValueError(f"no kind of seed: {entry.kind}")
+        os.chown(target, SERVER_ID, SERVER_ID, follow_symlinks=False)
+        os.utime(target, (entry.mtime, entry.mtime), follow_symlinks=False)
+
+    def folder(self, path: str, mode: int, owner: int) -> None:
+        """Make a folder, or change the one that is there."""
+        target = self._folders.get(path) or self._prepare(path)
+        if path not in self._folders:
+            os.mkdir(target)
+            self._folders[path] = target
+        os.chown(target, owner, owner)
+        os.chmod(target, mode)
+
+    def mount_point(self, path: str) -> None:
+        """Make sure that there is a folder to mount something on."""
+        self._folder(path)
+
+    def link(self, path: str, target: str) -> None:
+        """Make a symlink that belongs to the system, not to the server."""
+        os.symlink(target, self._prepare(path))
+
+    def copy(self, path: str, source: int) -> None:
+        """Copy an opened regular file of the host, permissions included."""
+        facts = os.fstat(source)
+        target = self._prepare(path)
+        copied = os.open(target, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
+        try:
+            while os.sendfile(copied, source, None, 1 << 30):
+                continue
+            os.fchmod(copied, stat.S_IMODE(facts.st_mode))
+            os.fchown(copied, SERVER_ID, SERVER_ID)
+            os.utime(copied, ns=(facts.st_atime_ns, facts.st_mtime_ns))
+        finally:
+            os.close(copied)
+
+    def finish(self) -> None:
+        """Set the folders' times, which every entry made in them has changed."""
+        for target, mtime in self._times:
+            os.utime(target, (mtime, mtime))
+
+    def _prepare(self, path: str) -> str:
+        return os.path.join(self._folder(os.path.dirname(path)), os.path.basename(path))
+
+    def _place(self, path: str) -> Place:
+        return next(place for place in self._places if _within(path, place.prefix))
+
+    def _folder(self, path: str) -> str:
+        """The folder in an upper layer that stands for a folder of the box; made where it is missing."""
+        known = self._folders.get(path)
+        if known is not None:
+            return known
+        place = self._place(path)
+        relative = os.path.relpath(path, place.prefix)
+        if relative == ".":
+            folder = place.upper
+        else:
+            parent = self._folder(os.path.dirname(path))
+            folder = os.path.join(parent, os.path.basename(path))
+            os.mkdir(folder)
+            try:
+                model = os.lstat(os.path.join(place.lower, relative))
+            except (FileNotFoundError, NotADirectoryError):
+                above = os.stat(parent)
+                os.chown(folder, above.st_uid, above.st_gid)
+                os.chmod(folder, 0o755)
+            else:
+                copy_attributes(model, folder)
+        self._folders[path] = folder
+        return folder
+
+
+def copy_attributes(model: os.stat_result, folder: str) -> None:
+    """Give a folder the mode, and as far as the user namespace knows it the owner, of another one."""
+    os.chmod(folder, stat.S_IMODE(model.st_mode))
+    try:
+        os.chown(folder, model.st_uid, model.st_gid)
+    except OSError:
+        # The overflow id that stands for an unmapped owner is not mapped itself. The builder's own id is as foreign
+        # to the server as that owner is.
+        return
+
+
+def _within(path: str, prefix: str) -> bool:
+    return prefix in ("/", path) or path.startswith(prefix + "/")
+
+
+def _write(target: str, content: bytes, mode: int) -> None:
+    descriptor = os.open(target, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
+    try:
+        view = memoryview(content)
+        while view:
+            view = view[os.write(descriptor, view) :]
+        os.fchmod(descriptor, mode)
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,101 @@
+"""The last steps of a box: the process that becomes the server."""
+
+from __future__ import annotations
+
+import os
+import resource
+import signal
+import socket
+
+from sandbox.linux import seccomp, syscalls
+from sandbox.linux.order import GO, SERVER_ID, Order, step
+
+TAKEN = b"taken"
+"""The warden's answer once it holds the listener."""
+
+_NOT_STARTED = 127  # what a shell exits with when a command cannot be executed
+_OOM_SCORE = "500"  # when the machine runs out of memory, servers go before anything of the user's
+
+
+def become_server(
+    order: Order, box: socket.socket, handover: socket.socket, stdio: tuple[int, int, int], spare: int
+) -> int:
+    """Wait for the engine's go, give up every power, come under observation and execute the server.
+
+    ``spare`` is how many processes of the box that are not the server's count against the same limit. Returns the
+    exit status when there is nothing to execute, after telling why on the server's stderr. Raises StepError.
+    """
+    os.setsid()
+    for target, source in enumerate(stdio):
+        os.dup2(source, target, inheritable=True)
+    os.umask(0o022)
+    _restore_signals()
+    with step("limit the server"):
+        _set_limits(order, spare)
+    if box.recv(16) != GO:
+        return _NOT_STARTED
+    with step("give up all capabilities"):
+        _drop_powers()
+    try:
+        os.chdir(order.cwd)
+        program = _find(order.argv[0], order.env.get("PATH", os.defpath))
+    except OSError as error:
+        return _refuse(f"{error.filename}: {error.strerror}")
+    with step("put the server under observation"):
+        listener = seccomp.install()
+        handover.send(str(listener).encode())
+        if handover.recv(16) != TAKEN:
+            return _NOT_STARTED
+    syscalls.close_on_exec_from(3)
+    try:
+        os.execve(program, order.argv, dict(order.env))
+    except OSError as error:
+        return _refuse(f"{program}: {error.strerror}")
+
+
+def _refuse(why: str) -> int:
+    os.write(2, f"hintproof: the server cannot be started: {why}\n".encode())
+    return _NOT_STARTED
+
+
+def _restore_signals() -> None:
+    for number in signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP}:
+        signal.signal(number, signal.SIG_DFL)
+    signal.pthread_sigmask(signal.SIG_SETMASK, ())
+
+
+def _set_limits(order: Order, spare: int) -> None:
+    # Never RLIMIT_AS: node reserves address space by the hundred gigabytes.
+    for limit, wanted in (
+        (resource.RLIMIT_NPROC, order.processes + spare),
+        (resource.RLIMIT_FSIZE, order.file_size),
+        (resource.RLIMIT_NOFILE, order.open_files),
+        (resource.RLIMIT_CORE, 0),
+    ):
+        _, highest = resource.getrlimit(limit)
+        value = wanted if highest == resource.RLIM_INFINITY else min(wanted, highest)
+        resource.setrlimit(limit, (value, value))
+    syscalls.write_setting("/proc/self/oom_score_adj", _OOM_SCORE)
+
+
+def _drop_powers() -> None:
+    syscalls.empty_bounding_set()
+    if os.geteuid() != SERVER_ID:
+        os.setgroups([])
+        os.setresgid(SERVER_ID, SERVER_ID, SERVER_ID)
+        os.setresuid(SERVER_ID, SERVER_ID, SERVER_ID)
+    syscalls.drop_capabilities()
+    syscalls.prctl(syscalls.PR_SET_NO_NEW_PRIVS, 1)
+    # A change of ids makes a process undumpable, and the warden could not take the listener from it.
+    syscalls.prctl(syscalls.PR_SET_DUMPABLE, 1)
+
+
+def _find(command: str, search: str) -> str:
+    """Where a command lies, by the box's own PATH. Raises FileNotFoundError."""
+    if "/" in command:
+        return command
+    for folder in search.split(":"):
+        path = f"{folder}/{command}"
+        if os.access(path, os.X_OK) and os.path.isfile(path):
+            return path
+    raise FileNotFoundError(2, f"no such command on PATH {search}", command)
