@@ -87,23 +87,34 @@ def recognise(head: bytes) -> Speech | None:
 
 async def serve_dns(channel: Channel, route: Route, desk: Desk) -> None:
     """Answer DNS over TCP: messages behind a length of two bytes (RFC 1035, 4.2.2)."""
-    received = b""
-    while True:
-        async with asyncio.timeout(_HEAD_S):
-            while len(received) < 2 or len(received) < 2 + int.from_bytes(received[:2], "big"):
-                data = await channel.read()
-                if not data:
-                    if received:
-                        desk.journal.record(route.exchange("dns", "malformed: cut off", data=received))
-                    return
-                received += data
-        end = 2 + int.from_bytes(received[:2], "big")
-        lookup = look_up(received[2:end], desk.names)
+    silent = True
+    message, rest = await _next_message(channel, b"")
+    while message is not None:
+        silent = False
+        lookup = look_up(message, desk.names)
         desk.journal.record(replace(route, host=lookup.name).exchange("dns", lookup.note))
         if lookup.reply is None:
             return
         await channel.write(struct.pack("!H", len(lookup.reply)) + lookup.reply)
-        received = received[end:]
+        message, rest = await _next_message(channel, rest)
+    if rest:
+        desk.journal.record(route.exchange("dns", "malformed: cut off", data=rest))
+    elif silent:
+        desk.journal.record(route.exchange("tcp", "no data"))
+
+
+async def _next_message(channel: Channel, received: bytes) -> tuple[bytes | None, bytes]:
+    """The next DNS message and what was received behind it; None and the rest when no whole one comes."""
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(_HEAD_S):
+            while (end := 2 + int.from_bytes(received[:2], "big")) > len(received):
+                data = await channel.read()
+                if not data:
+                    break
+                received += data
+            else:
+                return received[2:end], received[end:]
+    return None, received
 
 
 async def _look(channel: Channel) -> tuple[bytes, Speech | None]:

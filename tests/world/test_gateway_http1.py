@@ -17,6 +17,8 @@ from warden import PATIENCE_S, Warden, dial, read_to_end
 
 from sandbox.model import Exchange
 from sandbox.world.redaction import mark
+from sandbox.world.request import Request
+from sandbox.world.route import Route
 
 
 def digest(body: bytes) -> str:
@@ -74,6 +76,18 @@ def test_a_body_is_digested_whole_and_kept_in_part(
     (seen,) = box.exchanges()
     assert (seen.body_size, seen.body_digest) == (len(body), digest(body))
     assert seen.body_head == body[:4096].decode("utf-8", "backslashreplace")
+
+
+def test_a_body_is_read_up_to_a_cap(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sandbox.world.request.MOST_BODY", 10)
+    request = Request(Route("a.org", "22.1.2.3", 80), "HTTP/1.1", "POST", "http://a.org/", [])
+
+    request.add(b"nine byte")
+    assert not request.too_long
+    request.add(b"s more")
+
+    assert request.too_long
+    assert request.exchange().note == "HTTP/1.1; body cut at the cap"
 
 
 def test_a_head_request_is_answered_without_a_body(

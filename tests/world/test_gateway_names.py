@@ -46,6 +46,21 @@ def test_several_lookups_share_a_tcp_connection(box: Warden) -> None:
     assert [seen.host for seen in box.exchanges()] == ["a.example.org"] * 2
 
 
+@pytest.mark.parametrize(
+    ("sent", "kind", "note"),
+    [(b"", "tcp", "no data"), (b"\x00\x20half", "dns", "malformed: cut off; 002068616c66")],
+)
+def test_a_client_that_asks_nothing_on_the_dns_port_is_recorded(
+    box: Warden, sent: bytes, kind: str, note: str
+) -> None:
+    with dial(box.tcp("8.8.8.8", 53)) as client:
+        client.sendall(sent)
+        client.shutdown(socket.SHUT_WR)
+        assert read_to_end(client) == b""
+
+    assert [(seen.kind, seen.note) for seen in box.exchanges()] == [(kind, note)]
+
+
 @pytest.mark.parametrize("kind", ["MX", "SRV", "TXT", "NS", "HTTPS", "CAA"])
 def test_other_types_have_no_records(box: Warden, kind: str) -> None:
     reply = ask(box.udp("8.8.8.8", 53), "example.org", kind)
