@@ -9,13 +9,13 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from difflib import get_close_matches
 from pathlib import Path
 
 from ruamel.yaml import YAML
 from ruamel.yaml.comments import CommentedMap, CommentedSeq
 from ruamel.yaml.error import MarkedYAMLError, YAMLError
 
+from sandbox.config.values import nearest
 from sandbox.errors import ConfigError, UsageError
 from sandbox.model import Call, Hint, Json, Verdict
 from sandbox.suites.scenario import FORMAT_VERSION, SUFFIX, Expectation, Scenario
@@ -101,7 +101,7 @@ class _Node:
             if not isinstance(key, str):
                 raise member.wrong("a key must be a text; put it into quotes.")
             if valid and key not in valid:
-                raise member.wrong(f"there is no such key here.{_nearest(key, valid)}")
+                raise member.wrong(f"there is no such key here.{nearest(key, valid)}")
             members[key] = member
         return members
 
@@ -158,7 +158,7 @@ class _Node:
         names = [str(name) for name in valid]
         if self.value not in names:
             raise self.wrong(
-                f"{self.value!r} is not one of {', '.join(names)}.{_nearest(str(self.value), names)}"
+                f"{self.value!r} is not one of {', '.join(names)}.{nearest(str(self.value), names)}"
             )
         return str(self.value)
 
@@ -197,9 +197,3 @@ def _expectations(tool: str, node: _Node) -> Iterator[Expectation]:
             verdict = members["verdict"]
             reason = members["reason"].text() if "reason" in members else ""
         yield Expectation(tool, Hint(name), Verdict(verdict.choice(Verdict)), reason, expected.line)
-
-
-def _nearest(name: str, valid: Iterable[str]) -> str:
-    names = sorted(valid)
-    close = get_close_matches(name, names, n=1, cutoff=0.5)
-    return f" Did you mean {close[0]}?" if close else f" Valid: {', '.join(names)}."

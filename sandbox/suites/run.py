@@ -42,10 +42,13 @@ class ScenarioResult:
 
     @property
     def exit_code(self) -> ExitCode:
-        """0 when everything was as expected, 1 when not, the error's own code when the scenario did not run."""
+        """0 when everything was as expected, 1 when not; the run's own code when it ended without verdicts."""
         if self.error is not None:
             return ExitCode(self.error.exit_code)
-        return ExitCode.CONTRADICTED if self.unmet else ExitCode.OK
+        if self.unmet:
+            return ExitCode.CONTRADICTED
+        ended = ExitCode(self.report.exit_code) if self.report is not None else ExitCode.OK
+        return ExitCode.OK if ended is ExitCode.CONTRADICTED else ended  # contradictions were expected ones
 
 
 def run_scenarios(paths: Iterable[Path], runner: Runner) -> Iterator[ScenarioResult]:

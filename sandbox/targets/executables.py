@@ -33,6 +33,8 @@ def locate(name: str, *, cwd: Path, environ: Mapping[str, str]) -> Path:
         path = absolute(name, cwd)
         if path.is_dir():
             raise TargetNotFoundError(f"{name}: is a folder. Name the command that starts the server.")
+        if path.is_symlink() and not path.exists():
+            raise TargetNotFoundError(f"{name}: leads to {path.resolve()}, which is gone. Install it again.")
         if not path.exists():
             raise TargetNotFoundError(f"{name}: there is no such file.")
         return _through_shims(path, cwd, environ)

@@ -123,7 +123,7 @@ def _virtual(program: Path, prefix: Path, settings: Mapping[str, str]) -> Interp
     home = Path(settings.get("home", ""))
     candidates = [home / program.name, home / "python3", home / "python", program.resolve()]
     behind = next((path for path in candidates if path.is_file()), None)
-    if behind is None or not program.exists():
+    if behind is None:
         raise TargetNotFoundError(
             f"{prefix}: the virtual environment was made from {home}, which is gone. Create it again."
         )
