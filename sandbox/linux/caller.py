@@ -86,9 +86,7 @@ class Caller:
             if not base.startswith("/"):
                 return ""
             text = f"{base}/{text}"
-        path = posixpath.normpath(text)
-        if path.startswith("//"):  # POSIX lets two slashes mean something else; Linux does not
-            path = path[1:]
+        path = _normal(text)
         return self._behind_link(path) if path.startswith(("/proc/", "/dev/")) else path
 
     def descriptor(self, number: int) -> str:
@@ -109,7 +107,7 @@ class Caller:
         if held is None:
             return path
         base = self._link(held[1])
-        return posixpath.normpath(base + (held[2] or "")) if base.startswith("/") else path
+        return _normal(base + (held[2] or "")) if base.startswith("/") else path
 
     def _link(self, name: str) -> str:
         try:
@@ -134,6 +132,11 @@ class Caller:
             if name == field and words.strip():
                 return words.split()[-1].decode()
         return ""
+
+
+def _normal(path: str) -> str:
+    normal = posixpath.normpath(path)
+    return normal[1:] if normal.startswith("//") else normal  # two slashes mean nothing on Linux
 
 
 class Callers:

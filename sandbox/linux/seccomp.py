@@ -305,8 +305,10 @@ def install() -> int:
 
     To be called in the server's process right before exec: from then on each watched call of the thread, its own
     exec too, waits for an observer, so the listener has to leave by a call that is not watched (write(2) its number
-    to a pipe, and pidfd_getfd(2) it). With WAIT_KILLABLE_RECV (Linux 5.19) a caller that is being looked at can be
-    killed but no handled signal restarts its call, which would be recorded twice.
+    to a pipe, and pidfd_getfd(2) it).
+
+    Once the observer looks at a call, only a fatal signal ends it (WAIT_KILLABLE_RECV, Linux 5.19), so it is recorded
+    once. In the moment before, a signal whose handler was installed without SA_RESTART makes it fail with EINTR.
 
     Raises OSError: EBUSY when a filter above has a listener already, EINVAL when the kernel knows no listeners.
     """
