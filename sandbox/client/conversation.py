@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import logging
 import time
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
@@ -40,6 +41,10 @@ _MAX_ROUNDS = 10
 
 _ROUND_PAUSE_S = 0.05
 """Before repeating a call that asked for nothing but to be repeated."""
+
+for _name in ("mcp", "client"):
+    # The SDK logs what a hostile server sends, and loggers without a handler print it to standard error.
+    logging.getLogger(_name).addHandler(logging.NullHandler())
 
 
 class Conversation:

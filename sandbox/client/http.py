@@ -53,7 +53,8 @@ async def converse_http(
     """
     wire = WireLog(settings.wire_bytes)
     intake = Intake(wire)
-    backend = SocketBackend(connect, settings.handshake_timeout_s)
+    # A little less than the handshake may take, so that "connection refused" is what is told.
+    backend = SocketBackend(connect, settings.handshake_timeout_s * 0.8)
     transport = _BoxTransport(backend, intake, settings.max_line)
     # No timeouts of its own: each request is bounded by the call's.
     timeout = httpx2.Timeout(None)
@@ -90,6 +91,7 @@ class _TapRead:
                 continue
             if isinstance(item.message, JSONRPCError) and _made_up(item.message):
                 # Not the server's words: past the ledger, so that the call ends as closed and not as refused.
+                self._intake.remarks.add("http-broken", quote(item.message.error.message))
                 return item
             self._ready.extend(
                 self._intake.read(json.dumps(plain(item.message), separators=(",", ":")).encode())

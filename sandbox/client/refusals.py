@@ -34,10 +34,19 @@ def _starts(name: str, pattern: str) -> _Rule:
     return _Rule(name, re.compile(pattern, re.IGNORECASE))
 
 
+_KINDS = (
+    "api|auth|authentication|authorization|client|connection|critical|database|execution|fatal|file|git|http|input|internal"
+    "|io|mcp|network|os|parse|parsing|permission|query|request|runtime|server|sql|sqlite|syntax|system|timeout|tool|type"
+    "|unexpected|unknown|validation"
+)
+
 _RULES = (
-    # "Error: x", "Database error: x" (server-sqlite), "Error executing tool x: y" (FastMCP), "API Error (404): x".
-    # The colon keeps out "Error log is empty" and "Errors: 0".
-    _starts("error-prefix", r"(?:an? )?(?:[\w-]+ ){0,3}error(?: \([^)\n]{1,40}\))?: *\S"),
+    # "Error: x", "Database error: x" (server-sqlite), "API Error (404): x". The colon keeps out "Error log is empty",
+    # the closed list of kinds "Mean squared error: 0.2" and "Last error: none".
+    _starts(
+        "error-prefix",
+        rf"(?:an? )?(?:(?:{_KINDS}) ){{0,2}}error(?: \([^)\n]{{1,40}}\))?: *(?!none\b|null\b)\S",
+    ),
     _starts(
         "error-executing",
         r"error (?:executing|calling|running|invoking|in|while|when|from|during) [^\n]{1,120}: *\S",
@@ -52,10 +61,11 @@ _RULES = (
     _starts("jsonrpc-code", r"(?:mcp|json-?rpc|rpc) error:? -32\d{3}\b"),
     # "ValueError: x", "sqlite3.OperationalError: x", "Exception: x", "McpError: x".
     _Rule(
-        "exception-name", re.compile(r"(?:[A-Za-z_]\w*\.)*(?:[A-Z]\w*)?(?:Error|Exception)(?: \[\w+\])?: *\S")
+        "exception-name",
+        re.compile(r"(?:[A-Za-z_]\w*\.)*(?:[A-Z]\w*)?(?:Error|Exception)(?: \[\w+\])?: *(?!none\b|null\b)\S"),
     ),
     _starts("failed-to", r"failed to [a-z]+\b"),
-    _starts("operation-failed", r"(?:[\w-]+ ){1,4}failed(?: with [^:\n]{1,40})?: *\S"),
+    _starts("operation-failed", r"(?!\d)(?:[\w-]+ ){1,4}failed(?: with [^:\n]{1,40})?: *\S"),
     _starts("unable-to", r"unable to [a-z]+\b"),
     # "Could not find any results" is an answer, not a refusal: only verbs of failing machinery are listed.
     _starts(
@@ -127,6 +137,9 @@ _TRACEBACK = re.compile(
 )
 """A whole traceback: a page about tracebacks goes on after the exception's line."""
 
+_LOG_LINE = re.compile(r"^\W*(?:error|warn|warning|info|debug|fatal)\b", re.IGNORECASE | re.MULTILINE)
+"""Several lines that begin so are a log, not a message."""
+
 _FAILED_WORDS = frozenset({"error", "failed", "failure", "fail"})
 
 
@@ -140,7 +153,7 @@ def recognise_refusal(text: str) -> str | None:
         return "traceback"
     if text.startswith("{"):
         return _json_refusal(text) if len(text) <= _MAX_JSON else None
-    if len(text) > _MAX_TEXT or text.count("\n") >= _MAX_LINES:
+    if len(text) > _MAX_TEXT or text.count("\n") >= _MAX_LINES or len(_LOG_LINE.findall(text)) > 1:
         return None
     bare = _DECORATION.sub("", text).replace("**", "")
     return next((rule.name for rule in _RULES if rule.pattern.match(bare)), None)

@@ -70,6 +70,12 @@ def roots(listed: Annotated[ListRootsResult, Resolve(ask_for_roots)]) -> str:
 
 
 @server.tool()
+def mirrored(region: Annotated[str, Field(json_schema_extra={"x-mcp-header": "Region"})]) -> str:
+    """An argument that HTTP clients have to mirror into a header."""
+    return region
+
+
+@server.tool()
 async def progress(context: Context) -> str:
     """Report progress on the way."""
     await context.report_progress(1, 2)

@@ -46,7 +46,7 @@ async def test_an_sdk_server_is_spoken_to_in_either_era(
     assert (refused.outcome, refused.reason) == (Outcome.REFUSED, "is-error")
     facts = conversation.facts
     assert (facts.name, facts.version, facts.instructions) == ("honest", "1.2.3", "Be kind.")
-    assert (facts.era, facts.protocol, facts.transport, facts.tool_count) == (era, protocol, "stdio", 6)
+    assert (facts.era, facts.protocol, facts.transport, facts.tool_count) == (era, protocol, "stdio", 7)
     assert conversation.notices.counts == {"notifications/progress": 2}
     assert tools["echo"].hints.read_only is Declared.TRUE
     assert tools["echo"].definition["annotations"] == {"readOnlyHint": True, "openWorldHint": False}

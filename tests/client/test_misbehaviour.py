@@ -1,6 +1,7 @@
 """Whatever a server does to one call ends that call, or is a remark; the conversation goes on."""
 
 import json
+import tracemalloc
 from collections.abc import Callable
 
 import anyio
@@ -235,3 +236,24 @@ async def test_a_flood_is_counted_and_its_log_messages_are_kept_within_bounds(
     assert "(50000 times)" in remark.text
     assert kept < 100_000
     assert wire.dropped > 40_000
+
+
+async def test_memory_is_flat_over_many_calls(launch: Callable[..., Served]) -> None:
+    served = launch("hostile_server.py", "twice")
+    async with converse(
+        served.stdout, served.stdin, settings=ClientSettings(wire_bytes=20_000)
+    ) as conversation:
+
+        async def calls(count: int) -> None:
+            for _ in range(count):
+                await conversation.call(Call("t", {}), TOOL, GENEROUS_MS)
+
+        await calls(200)
+        tracemalloc.start()
+        await calls(1_000)
+        grown, _ = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+        (remark,) = conversation.remarks()
+
+    assert grown < 100_000
+    assert remark.code == "duplicate-response"
