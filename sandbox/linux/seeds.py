@@ -67,12 +67,12 @@ class Planter:
 
     def plant(self, entry: SeedEntry) -> None:
         """Write one entry, owned by the server. Raises OSError, and ValueError for an unknown kind."""
+        if entry.kind == "dir":
+            self.folder(entry.path, entry.mode, SERVER_ID)
+            self._times.append((self._folder(entry.path), entry.mtime))
+            return
         target = self._prepare(entry.path)
         match entry.kind:
-            case "dir":
-                self.folder(entry.path, entry.mode, SERVER_ID)
-                self._times.append((target, entry.mtime))
-                return
             case "file":
                 _write(target, entry.content, entry.mode)
             case "symlink":
@@ -84,10 +84,7 @@ class Planter:
 
     def folder(self, path: str, mode: int, owner: int) -> None:
         """Make a folder, or change the one that is there."""
-        target = self._folders.get(path) or self._prepare(path)
-        if path not in self._folders:
-            os.mkdir(target)
-            self._folders[path] = target
+        target = self._folder(path)
         os.chown(target, owner, owner)
         os.chmod(target, mode)
 
@@ -136,6 +133,9 @@ class Planter:
         else:
             parent = self._folder(os.path.dirname(path))
             folder = os.path.join(parent, os.path.basename(path))
+            if os.path.isdir(folder):  # made before as a mount point
+                self._folders[path] = folder
+                return folder
             os.mkdir(folder)
             try:
                 model = os.lstat(os.path.join(place.lower, relative))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+import os
 import time
 
 import anyio
@@ -14,6 +16,7 @@ from sandbox.model import Call, Instrument, Observed, Remark, Reply, SyscallEven
 from sandbox.session.ground import Ground
 from sandbox.world import ExchangeLog, read_tap
 
+_NUMBERS = itertools.count(1)
 _REST_POLL_S = 0.002
 """Two looks this far apart that both find nothing new mean rest (a runnable thread is seen in between)."""
 
@@ -141,7 +144,9 @@ class SessionTask:
                 era=self._era, roots=ground.settings.roots, handshake_timeout_s=ground.settings.handshake_s
             )
             try:
-                async with converse(box.stdout, box.stdin, settings=settings) as conversation:
+                # The conversation closes its end of stdin, which is how a server is told to stop; the box's own
+                # end stays the box's.
+                async with converse(box.stdout, os.dup(box.stdin), settings=settings) as conversation:
                     self._session = Session(box, exchanges, conversation, ground)
                     self._ready.set()
                     await self._leave.wait()
@@ -174,8 +179,14 @@ class SessionTask:
 
 
 def _launch(ground: Ground) -> tuple[Box, ExchangeLog]:
-    observer_end, exchanges = ground.world.attach("box")
-    return ground.launcher.launch(ground.plan, observer_end), exchanges
+    warden_end, exchanges = ground.world.attach(f"session-{next(_NUMBERS)}")
+    try:
+        return ground.launcher.launch(ground.plan, warden_end), exchanges
+    except BaseException:
+        exchanges.close()
+        raise
+    finally:
+        os.close(warden_end)
 
 
 def _with_stderr(error: ServerStartError, box: Box) -> ServerStartError:
