@@ -12,10 +12,11 @@ import anyio.to_thread
 from sandbox.boxes.box import Box
 from sandbox.client import ClientSettings, Conversation, converse
 from sandbox.errors import BoxLostError, ServerStartError
-from sandbox.model import Call, Instrument, Observed, Remark, Reply, SyscallEvent, Tool
+from sandbox.model import Call, Instrument, Observed, ProcessFact, Remark, Reply, SyscallEvent, Tool
 from sandbox.session.ground import Ground
 from sandbox.world import ExchangeLog, read_tap
 
+_SPAWNING = frozenset({"fork", "vfork", "clone", "clone3", "execve", "execveat"})
 _NUMBERS = itertools.count(1)
 _REST_POLL_S = 0.002
 """Two looks this far apart that both find nothing new mean rest (a runnable thread is seen in between)."""
@@ -36,6 +37,7 @@ class Session:
         self._exchanges = exchanges
         self._settings = ground.settings
         self._instruments = set(ground.instruments)
+        self._processes: tuple[ProcessFact, ...] = ()
 
     @property
     def name(self) -> str:
@@ -86,12 +88,18 @@ class Session:
             events=tuple(events),
             exchanges=tuple(exchanges),
             packets=tuple(packets),
-            processes=tuple(self.box.processes()),
+            processes=self._alive(events),
             canary_reads=tuple(self.box.canary_reads()),
             packets_dropped=dropped,
             quiet=quiet,
             limits_hit=tuple(self.box.limits_hit()),
         )
+
+    def _alive(self, events: list[SyscallEvent]) -> tuple[ProcessFact, ...]:
+        """The box's processes, looked up only where they can have changed: the look costs milliseconds."""
+        if len(self._processes) != 1 or any(event.name in _SPAWNING for event in events):
+            self._processes = tuple(self.box.processes())
+        return self._processes
 
     async def _rest(self) -> tuple[list[SyscallEvent], bool]:
         """Wait until nothing new is recorded and nothing of the server is runnable, within bounds."""
