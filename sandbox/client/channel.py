@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum
@@ -49,14 +50,15 @@ class Ended(Enum):
 class Answer:
     """One request's end: the raw ``result`` or ``error`` object, or the malformed message as it came.
 
-    Times are CLOCK_MONOTONIC in nanoseconds; ``answered_ns`` is 0 where no answer came.
+    Times are CLOCK_MONOTONIC in nanoseconds: when the request was written (0 if never), when its answer came or
+    when it was given up.
     """
 
     ended: Ended
     body: Mapping[str, Json]
     why: str = ""
     written_ns: int = 0
-    answered_ns: int = 0
+    ended_ns: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,7 +155,7 @@ def _answer(waiting: Waiting, code: int) -> Answer:
     if response is None:
         # Codes of the dispatcher's own: no server sends them here, for those would be in the ledger.
         ended = Ended.CLOSED if code == CONNECTION_CLOSED else Ended.TIMED_OUT
-        return Answer(ended, {}, written_ns=written)
+        return Answer(ended, {}, "", written, time.monotonic_ns())
     if waiting.malformed:
         return Answer(Ended.MALFORMED, response, waiting.malformed, written, answered)
     for ended, key in ((Ended.ERROR, "error"), (Ended.RESULT, "result")):

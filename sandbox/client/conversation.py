@@ -104,7 +104,7 @@ class Conversation:
                 return read_reply(answer, written_ns)
             left = deadline - time.monotonic()
             if left <= _ROUND_PAUSE_S:
-                return read_reply(Answer(Ended.TIMED_OUT, {}))
+                return read_reply(Answer(Ended.TIMED_OUT, {}, ended_ns=time.monotonic_ns()), written_ns)
             params = await self._with_input(params, answer.body, call.tool)
         reply = read_reply(answer, written_ns)
         return dataclasses.replace(reply, outcome=Outcome.REFUSED, reason="input-required")

@@ -50,7 +50,7 @@ class Intake:
         self.notices = Notices()
         self.remarks = RemarkBook()
         self._wire = wire
-        self._quiet_total = 0
+        self._told_before = 0
 
     def read(self, line: bytes) -> Iterator[SessionMessage]:
         """The messages that the SDK should see because of one line (a batch has several)."""
@@ -88,7 +88,7 @@ class Intake:
 
     def request_opened(self) -> None:
         """A request starts: floods are counted from here."""
-        self._quiet_total = self.notices.total
+        self._told_before = self.notices.total
 
     def _one(self, value: Json) -> Iterator[SessionMessage]:
         if not isinstance(value, dict):
@@ -125,7 +125,7 @@ class Intake:
 
     def _told(self, method: str, params: Mapping[str, Json]) -> None:
         self.notices.add(method, params)
-        seen = self.notices.total - self._quiet_total
+        seen = self.notices.total - self._told_before
         if seen >= _FLOOD:
             text = "floods the client with notifications"
             self._remark("notification-flood", text, times=_FLOOD if seen == _FLOOD else 1)

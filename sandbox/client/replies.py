@@ -17,7 +17,7 @@ _JUDGED = 16_384
 def read_reply(answer: Answer, started_ns: int = 0) -> Reply:
     """The reply that an answer is. ``started_ns`` counts from an earlier request where there were several."""
     started = started_ns or answer.written_ns
-    elapsed_ms = (answer.answered_ns - started) / 1e6 if answer.answered_ns and started else 0.0
+    elapsed_ms = (answer.ended_ns - started) / 1e6 if started and answer.ended_ns else 0.0
     match answer.ended:
         case Ended.TIMED_OUT:
             return Reply(Outcome.TIMED_OUT, None, "", elapsed_ms)

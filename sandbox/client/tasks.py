@@ -65,7 +65,7 @@ async def _finish(
             # The server's question travels while tasks/result waits; so does the final result.
             break
         if left() <= 0:
-            return Answer(Ended.TIMED_OUT, {})
+            return Answer(Ended.TIMED_OUT, {}, ended_ns=time.monotonic_ns())
         await anyio.sleep(min(_interval(state), max(left(), 0)))
         polled = await channel.ask("tasks/get", {"taskId": task_id}, left(), tool=name)
         if polled.ended is not Ended.RESULT:

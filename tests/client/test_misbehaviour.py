@@ -142,6 +142,7 @@ async def test_a_call_that_is_never_answered_ends_at_its_timeout(
             reply = await conversation.call(Call("t", {"x": "x" * 300_000}), TOOL, 300)
 
     assert reply.outcome is TIMED_OUT
+    assert reply.elapsed_ms > 0
 
 
 async def test_the_server_is_told_of_a_call_given_up_and_its_late_answer_is_not_taken_for_another(
