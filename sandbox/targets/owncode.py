@@ -20,6 +20,8 @@ _SEED_ENTRIES = 4 * SEED_FILES
 
 _LEFT_OUT = frozenset({"node_modules", ".venv", "venv", ".git", "__pycache__", ".hintproof", ".tox", ".nox"})
 
+_FOREIGN_MARKS = ("CACHEDIR.TAG", "pyvenv.cfg")
+
 _PROJECT_MARKS = ("pyproject.toml", "package.json", "setup.py", "Cargo.toml", "go.mod", "Gemfile", ".git")
 
 
@@ -43,7 +45,8 @@ class Copy:
 def project_of(path: Path) -> Path | None:
     """The nearest folder above a file that marks a project of its own, or None."""
     return next(
-        (folder for folder in path.parents if any((folder / mark).exists() for mark in _PROJECT_MARKS)), None
+        (folder for folder in path.parents if any(os.path.exists(folder / mark) for mark in _PROJECT_MARKS)),
+        None,
     )
 
 
@@ -123,7 +126,7 @@ def _walk(path: Path, skip: frozenset[Path]) -> Iterator[Path]:
     for child in children:
         if child in skip or child.name in _LEFT_OUT:
             continue
-        if (child / "CACHEDIR.TAG").exists() or (child / "pyvenv.cfg").exists():
+        if any(os.path.exists(child / mark) for mark in _FOREIGN_MARKS):
             continue
         yield from _walk(child, skip)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ipaddress
+import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -10,7 +11,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from sandbox.errors import UsageError
-from sandbox.targets.boundaries import absolute, in_system, made_by_the_box, refuse_wide, too_wide
+from sandbox.targets.boundaries import absolute, in_system, made_by_the_box, refuse_wide, too_wide, trace
 from sandbox.targets.launch import WorkspacePlace
 
 _DATA_SUFFIXES = frozenset(
@@ -68,7 +69,7 @@ def named_hosts(arguments: Sequence[str], variables: Mapping[str, str]) -> tuple
 def choose_workspace(
     named: Sequence[NamedPath], asked: Path | None, cwd: Path, environ: Mapping[str, str]
 ) -> tuple[WorkspacePlace | None, list[Path], list[str]]:
-    """The workspace, the other paths to copy into the box, and notes for the report.
+    """The workspace at its real path, the other paths to copy into the box, and notes for the report.
 
     ``asked`` (--workspace) wins; then the first folder named, the first file, the folder of the first file that
     is still to be made. Raises UsageError for an ``asked`` folder that is missing or too wide.
@@ -78,18 +79,22 @@ def choose_workspace(
         if not source.is_dir():
             raise UsageError(f"--workspace {asked}: there is no such folder.")
         refuse_wide(source.resolve(), environ, "--workspace")
-        return WorkspacePlace(str(source), source), _further(named, source, environ), []
+        return _place(source, source), _further(named, source, environ), []
     ranked = sorted(named, key=lambda one: (one.missing, not one.path.is_dir()))
     if not ranked:
         return None, [], []
     first = ranked[0]
     further = _further(named, first.path, environ)
     if first.missing:
-        return WorkspacePlace(str(first.path.parent)), further, []
+        return _place(first.path.parent, None), further, []
     if too_wide(first.path.resolve(), environ):
         note = f"{first.path} is not copied: a folder that wide stays outside, the server finds sample files there."
-        return WorkspacePlace(str(first.path)), further, [note]
-    return WorkspacePlace(str(first.path), first.path), further, []
+        return _place(first.path, None), further, [note]
+    return _place(first.path, first.path), further, []
+
+
+def _place(at: Path, source: Path | None) -> WorkspacePlace:
+    return WorkspacePlace(str(trace(at)[0]), source)
 
 
 def _further(named: Sequence[NamedPath], taken: Path, environ: Mapping[str, str]) -> list[Path]:
@@ -124,12 +129,12 @@ def _named_path(flag: str, word: str, cwd: Path) -> NamedPath | None:
     path = absolute(text, cwd)
     if in_system(path) or made_by_the_box(path):
         return None
-    if path.is_file() or path.is_dir():
+    if os.path.isfile(path) or os.path.isdir(path):  # pathlib's raise where a folder may not be entered
         return NamedPath(path, text)
     looks = path.suffix.lower() in _DATA_SUFFIXES or (
         _PATH_FLAG.search(flag) is not None and not text.isdigit()
     )
-    if looks and not path.exists() and path.parent.is_dir():
+    if looks and not os.path.lexists(path) and os.path.isdir(path.parent):
         return NamedPath(path, text, missing=True)
     return None
 

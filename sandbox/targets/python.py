@@ -7,6 +7,7 @@ or above the program as it was named makes a virtual environment, otherwise the 
 
 from __future__ import annotations
 
+import os
 import re
 import sys
 from collections.abc import Mapping, Sequence
@@ -113,7 +114,7 @@ def entry(
         own=own,
         script=script,
         bins=(interpreter.prefix / "bin", program.parent),
-        env=_user_packages(interpreter, environ),
+        env=_variables(interpreter, environ),
         versions={"python": interpreter.version},
         relative=relative,
     )
@@ -172,9 +173,20 @@ def _closure(interpreter: Interpreter, environ: Mapping[str, str]) -> list[Path]
     return closure
 
 
-def _user_packages(interpreter: Interpreter, environ: Mapping[str, str]) -> Mapping[str, str]:
+def _variables(interpreter: Interpreter, environ: Mapping[str, str]) -> Mapping[str, str]:
+    """Where the user's packages are, and the interpreter's own libraries where only LD_LIBRARY_PATH leads to them."""
+    variables: dict[str, str] = {}
     base = user_base(environ)
-    return {"PYTHONUSERBASE": str(base)} if base and interpreter.system_packages else {}
+    if base is not None and interpreter.system_packages:
+        variables["PYTHONUSERBASE"] = str(base)
+    libraries = [
+        folder
+        for folder in environ.get("LD_LIBRARY_PATH", "").split(os.pathsep)
+        if folder.startswith("/") and interpreter.base in (Path(folder), *Path(folder).parents)
+    ]
+    if libraries:
+        variables["LD_LIBRARY_PATH"] = os.pathsep.join(libraries)
+    return variables
 
 
 def _split_options(words: Sequence[str]) -> tuple[list[str], list[str]]:

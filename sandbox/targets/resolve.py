@@ -68,16 +68,35 @@ def resolve(
     host = os.environ if environ is None else environ
     given = dict(env or {})
     start = absolute(cwd, Path.cwd())
-    unwrapped = runners.unwrap(command, cwd=start, environ=host)
-    folder = unwrapped.cwd
-    entry = classify(unwrapped.words, cwd=folder, environ=host)
+    try:
+        unwrapped = runners.unwrap(command, cwd=start, environ=host)
+        entry = classify(unwrapped.words, cwd=unwrapped.cwd, environ=host)
+        shown = [*_asked(expose, start, host), *_import_paths(given, unwrapped.cwd, host)]
+        return _launch(
+            tuple(command), entry, given, shown=shown, workspace=workspace, folder=unwrapped.cwd, host=host
+        )
+    except PermissionError as error:
+        raise TargetNotFoundError(
+            f"{error.filename}: may not be read by you, so it cannot be put into a box."
+        ) from error
+
+
+def _launch(
+    command: tuple[str, ...],
+    entry: Entry,
+    given: Mapping[str, str],
+    *,
+    shown: Sequence[Path],
+    workspace: Path | None,
+    folder: Path,
+    host: Mapping[str, str],
+) -> Launch:
     named = named_paths(entry.arguments, given, folder)
     place, further, notes = choose_workspace(named, workspace, folder, host)
-
-    closure = [*entry.closure, *_asked(expose, folder, host), *_import_paths(given, folder, host)]
+    closure = [*entry.closure, *shown]
     seeds: list[SeedEntry] = []
     for path in further:
-        found = copy(path)
+        found = copy(trace(path)[0])
         if found is not None:
             seeds += found.entries
         else:
@@ -88,15 +107,16 @@ def resolve(
     seeds += own.seeds
 
     where = _cwd(entry, place, named, folder, own)
-    exposures, links = _show(closure, [path for path in (entry.script, Path(where or "/")) if path])
-    seeds += _standing_place(Path(where), seeds, host) if where else []
+    seeds += _standing_place(Path(where), host) if where else []
+    ways = [entry.script or folder, Path(where or "/"), *(one.path for one in named)]
+    exposures, links = _show(closure, ways)
     return Launch(
-        command=tuple(command),
+        command=command,
         argv=(*entry.argv, *entry.arguments),
         cwd=where,
         env=_environment(entry, given, host),
         exposures=tuple(map(str, exposures)),
-        seeds=(*seeds, *links),
+        seeds=_each_once([*seeds, *links]),
         workspace=place,
         hosts=named_hosts(entry.arguments, given),
         versions=entry.versions,
@@ -139,10 +159,9 @@ def _other(
 ) -> Entry:
     """A native binary, or a script of another language: the first word that is a file is the script."""
     closure = [program, *_native_closure(program, environ)]
-    at = next(
-        (i for i, word in enumerate(rest) if not word.startswith("-") and absolute(word, cwd).is_file()), None
-    )
-    if at is None or not in_system(program.resolve()):
+    files = (i for i, word in enumerate(rest) if word[:1] != "-" and os.path.isfile(absolute(word, cwd)))
+    at = next(files, None) if in_system(program.resolve()) else None
+    if at is None:
         return Entry(
             argv=(str(program),),
             arguments=tuple(rest),
@@ -212,11 +231,19 @@ def _cwd(
     return ""
 
 
-def _standing_place(cwd: Path, seeds: Sequence[SeedEntry], environ: Mapping[str, str]) -> list[SeedEntry]:
-    """The working folder as one the server may write in, unless it is a folder of the machine or seeded already."""
+def _standing_place(cwd: Path, environ: Mapping[str, str]) -> list[SeedEntry]:
+    """The working folder as one the server may write in, unless it is a folder of the machine."""
     real = trace(cwd)[0]
     machine = in_system(real) or (too_wide(real, environ) and not is_home(real, environ))
-    return [] if machine or any(seed.path == str(real) for seed in seeds) else [folder_entry(real)]
+    return [] if machine else [folder_entry(real)]
+
+
+def _each_once(seeds: Iterable[SeedEntry]) -> tuple[SeedEntry, ...]:
+    """One seed for each path, the first one named, folders before what is in them."""
+    first: dict[str, SeedEntry] = {}
+    for seed in seeds:
+        first.setdefault(seed.path, seed)
+    return tuple(first[path] for path in sorted(first))
 
 
 def _show(closure: Iterable[Path], ways: Iterable[Path]) -> tuple[tuple[Path, ...], tuple[SeedEntry, ...]]:

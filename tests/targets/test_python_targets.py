@@ -211,3 +211,11 @@ def test_a_missing_script_is_named(machine: Machine) -> None:
     base = machine.python("opt/python")
     with pytest.raises(TargetNotFoundError, match=r"server\.py: there is no such file"):
         machine.resolve(str(base), "server.py")
+
+
+def test_an_interpreter_that_only_finds_its_library_through_a_variable_still_does(machine: Machine) -> None:
+    base = machine.python("opt/python")
+    machine.file("project/server.py")
+    libraries = machine.root / "opt" / "python" / "lib"
+    machine.variables["LD_LIBRARY_PATH"] = f"/elsewhere:{libraries}"
+    assert machine.resolve(str(base), "server.py").env["LD_LIBRARY_PATH"] == str(libraries)

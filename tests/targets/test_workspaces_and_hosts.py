@@ -74,6 +74,7 @@ def test_a_file_that_is_to_be_made_gives_an_empty_workspace_around_it(
         ["/etc"],
         ["--file", "/nonexistent/a.db"],
         [""],
+        ["x" * 300],
     ],
 )
 def test_other_words_are_no_workspace(machine: Machine, server: str, words: list[str]) -> None:
@@ -145,3 +146,16 @@ def test_a_workspace_inside_the_project_is_copied_once(machine: Machine) -> None
     assert launch.workspace is not None
     assert Path(launch.workspace.at) == machine.project / "data"
     assert not any(seed.path.startswith(launch.workspace.at) for seed in launch.seeds)
+
+
+def test_a_workspace_named_through_a_link_is_copied_to_the_real_place_and_the_link_leads_there(
+    machine: Machine, server: str
+) -> None:
+    folder = machine.file("data/one.txt").parent
+    link = machine.link("short", folder)
+    launch = machine.resolve(server, str(link))
+    assert launch.workspace == WorkspacePlace(str(folder), link)
+    assert {seed.path: seed.target for seed in launch.seeds if seed.kind == "symlink"} == {
+        str(link): str(folder)
+    }
+    assert launch.argv[-1] == str(link)
