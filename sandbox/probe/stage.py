@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-import threading
-from collections.abc import AsyncIterator, Iterator, Mapping
+import dataclasses
+from collections.abc import AsyncIterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import ExitStack, asynccontextmanager, closing
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
 
 import anyio
+import anyio.to_thread
 
 from sandbox.boxes.launcher import Launcher
 from sandbox.boxes.plan import BoxPlan, Exposure, Limits
@@ -46,6 +48,7 @@ class Stage:
     content: ContentStore
     plan: BoxPlan
     readers: Readers
+    seeded: frozenset[str]
     notes: tuple[str, ...]
 
     def collector(self, session: Session) -> Collector:
@@ -57,6 +60,7 @@ class Stage:
             workspace=self.surroundings.workspace,
             home=HOME,
             canaries=self.plan.canaries,
+            seeded=self.seeded,
         )
 
 
@@ -70,37 +74,29 @@ async def staged(launch: Launch, settings: StageSettings, *, spares: int = 1) ->
     """
     place = launch.workspace
     furnishing = furnish(place.source if place else None, place.at if place else DEFAULT_WORKSPACE)
-    with (
-        ThreadPoolExecutor(3, thread_name_prefix="stage") as starters,
-        _kept(ContentStore(settings.content)) as content,
-    ):
+    with ExitStack() as stack:
         # The client's SDK takes more than a second to import; the daemon and the gateway start meanwhile.
-        importing = starters.submit(_import_client)
-        starting_world = starters.submit(World.start)
-        launcher = await anyio.to_thread.run_sync(Launcher.start)
-        try:
-            world = starting_world.result()
-            try:
-                plan = box_plan(launch, furnishing, world, settings)
-                session = settings.session
-                roots = session.roots or (furnishing.surroundings.workspace,)
-                ground = Ground(launcher, world, plan, _with_roots(session, roots))
-                importing.result()
-                with Readers() as readers:
-                    async with SessionPool(ground, spares) as pool:
-                        yield Stage(
-                            launch,
-                            pool,
-                            furnishing.surroundings,
-                            content,
-                            plan,
-                            readers,
-                            (*launch.notes, *furnishing.notes),
-                        )
-            finally:
-                world.close()
-        finally:
-            launcher.close()
+        importer = stack.enter_context(ThreadPoolExecutor(1, thread_name_prefix="import"))
+        importing = importer.submit(import_module, "sandbox.client.conversation")
+        world = stack.enter_context(closing(World.start()))
+        launcher = stack.enter_context(closing(await anyio.to_thread.run_sync(Launcher.start)))
+        content = stack.enter_context(closing(ContentStore(settings.content)))
+        readers = stack.enter_context(Readers())
+        plan = box_plan(launch, furnishing, world, settings)
+        roots = settings.session.roots or (furnishing.surroundings.workspace,)
+        ground = Ground(launcher, world, plan, dataclasses.replace(settings.session, roots=roots))
+        importing.result()
+        async with SessionPool(ground, spares) as pool:
+            yield Stage(
+                launch=launch,
+                pool=pool,
+                surroundings=furnishing.surroundings,
+                content=content,
+                plan=plan,
+                readers=readers,
+                seeded=frozenset(seed.path for seed in plan.seeds),
+                notes=(*launch.notes, *furnishing.notes),
+            )
 
 
 def box_plan(launch: Launch, furnishing: Furnishing, world: World, settings: StageSettings) -> BoxPlan:
@@ -132,25 +128,3 @@ def _merged(*groups: tuple[SeedEntry, ...]) -> tuple[SeedEntry, ...]:
     """One entry per path, later groups over earlier ones, parents before children."""
     entries = {entry.path: entry for group in groups for entry in group}
     return tuple(entries[path] for path in sorted(entries))
-
-
-def _with_roots(settings: SessionSettings, roots: tuple[str, ...]) -> SessionSettings:
-    return SessionSettings(
-        roots, settings.handshake_s, settings.quiet_ms, settings.transport, settings.port, settings.path
-    )
-
-
-_IMPORTING = threading.Lock()
-
-
-def _import_client() -> None:
-    with _IMPORTING:
-        import sandbox.client.conversation  # noqa: F401
-
-
-@contextmanager
-def _kept(content: ContentStore) -> Iterator[ContentStore]:
-    try:
-        yield content
-    finally:
-        content.close()
