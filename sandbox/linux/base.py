@@ -23,6 +23,8 @@ LAYERS = f"{BASE}/layers"
 
 HOSTNAME = "box"
 
+_HOME = "/home/user"
+
 NAME_SERVER = "11.0.0.53"
 """A globally routable address, as programs expect one; the gateway answers on port 53 of every address."""
 
@@ -130,7 +132,7 @@ class Base:
     proc: int
 
 
-def build(server: int, home: str = "/home/user") -> Base:
+def build(server: int) -> Base:
     """Build the base. ``server`` is the server's id as the daemon sees it. Raises StepError."""
     with step("mount a tmpfs"):
         proc = os.open("/proc", os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
@@ -140,7 +142,7 @@ def build(server: int, home: str = "/home/user") -> Base:
     with step("bind the devices"):
         _build_devices()
     with step("copy the system's settings"):
-        _build_skeleton(server, home)
+        _build_skeleton(server)
         skeleton = os.open(SKELETON, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     return Base(skeleton, proc)
 
@@ -158,7 +160,7 @@ def _build_devices() -> None:
         os.symlink(target, f"{DEVICES}/{name}")
 
 
-def _build_skeleton(server: int, home: str) -> None:
+def _build_skeleton(server: int) -> None:
     for name, mode in _FOLDERS.items():
         path = f"{SKELETON}/{name}"
         os.mkdir(path)
@@ -176,8 +178,23 @@ def _build_skeleton(server: int, home: str) -> None:
     for name, text in _OWN_ETC.items():
         Path(SKELETON, "etc", name).write_text(text)
     os.makedirs(f"{SKELETON}/etc/ssl/certs", exist_ok=True)
-    os.mkdir(SKELETON + home)
-    os.chown(SKELETON + home, server, server)
+    os.mkdir(SKELETON + _HOME)
+    os.chown(SKELETON + _HOME, server, server)
+    if server == os.geteuid():
+        _write_protect(SKELETON)
+
+
+def _write_protect(skeleton: str) -> None:
+    """Take the owner's write permission from all that is the system's.
+
+    A user namespace with one user has no other owner to give it to.
+    """
+    kept = {f"{skeleton}/tmp", f"{skeleton}/var/tmp", f"{skeleton}{_HOME}"}
+    for folder, _, files in os.walk(skeleton):
+        for path in (folder, *(f"{folder}/{name}" for name in files)):
+            mode = os.lstat(path).st_mode
+            if path not in kept and not stat.S_ISLNK(mode):
+                os.chmod(path, stat.S_IMODE(mode) & ~0o222)
 
 
 def _copy(source: str, target: str) -> None:

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from sandbox.linux import syscalls
 from sandbox.linux.assignment import Assignment
 from sandbox.linux.base import DEVICES, SCRATCH
-from sandbox.linux.order import step
+from sandbox.linux.order import SERVER_ID, step
 from sandbox.linux.seeds import Place, Planter, copy_attributes
 
 _ROOT = f"{SCRATCH}/root"
@@ -129,6 +129,7 @@ def _fill(assignment: Assignment, uppers: Sequence[str]) -> None:
     for (path, _), source in zip(order.files, sources.files, strict=True):
         root_only.copy(path, source)
     planter = Planter(places)
+    planter.folder(order.home, 0o755, SERVER_ID)
     for seed in assignment.seeds:
         planter.plant(seed)
     planter.finish()

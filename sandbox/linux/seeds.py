@@ -155,9 +155,9 @@ def copy_attributes(model: os.stat_result, folder: str) -> None:
     try:
         os.chown(folder, model.st_uid, model.st_gid)
     except OSError:
-        # The overflow id that stands for an unmapped owner is not mapped itself. The builder's own id is as foreign
-        # to the server as that owner is.
-        return
+        # The overflow id that stands for an unmapped owner is not mapped itself. The folder stays the builder's, who
+        # may be the server's user too.
+        os.chmod(folder, stat.S_IMODE(model.st_mode) & ~stat.S_IWUSR)
 
 
 def _within(path: str, prefix: str) -> bool:
