@@ -61,12 +61,19 @@ def is_contact(effect: Effect, closed_world: tuple[str, ...]) -> bool:
 
 
 def may_write_elsewhere(effect: Effect) -> bool:
-    """Whether the effect may have changed something on another machine: a request but GET and HEAD, or a datagram."""
+    """Whether the effect may have changed something on another machine, which its form cannot tell.
+
+    A request other than GET and HEAD, a datagram, or data sent over a connection in another protocol than HTTP.
+    """
     if effect.weight is Weight.BACKGROUND or not is_contact(effect, ()):
         return False
-    if effect.kind is EffectKind.NET_REQUEST:
-        return str(effect.detail.get("method", "")).upper() not in ("GET", "HEAD")
-    return effect.kind is EffectKind.NET_DATAGRAM
+    match effect.kind:
+        case EffectKind.NET_REQUEST:
+            return str(effect.detail.get("method", "")).upper() not in ("GET", "HEAD")
+        case EffectKind.NET_CONNECT:
+            return bool(effect.detail.get("body_size"))
+        case _:
+            return effect.kind is EffectKind.NET_DATAGRAM
 
 
 def weight_under(effect: Effect) -> Weight:

@@ -75,7 +75,7 @@ def _finding(hint: Hint, evidence: ToolEvidence, assessed: Mapping[Hint, Assessm
     tool, declared = evidence.tool, evidence.tool.hints.of(hint)
     ruling = _with_unstable_definition(_ruling(hint, evidence, assessed), evidence)
     rests_on = grouped_evidence(assessed[hint].decided_by) if ruling.rests_on_evidence else ()
-    at_stake = ruling.verdict is Verdict.CONTRADICTED or (ruling.verdict is Verdict.INCONCLUSIVE and rests_on)
+    at_stake = bool(rests_on) and ruling.verdict in (Verdict.CONTRADICTED, Verdict.INCONCLUSIVE)
     reason = ruling.reason.value if ruling.reason else ""
     identity = finding_id(
         tool.name,
@@ -97,7 +97,7 @@ def _finding(hint: Hint, evidence: ToolEvidence, assessed: Mapping[Hint, Assessm
         confidence=ruling.confidence,
         evidence=rests_on,
         supports=ruling.supports,
-        replay=f"hintproof replay {identity}" if rests_on else "",
+        replay=f"hintproof replay {identity}" if at_stake else "",
     )
 
 

@@ -42,7 +42,7 @@ def exit_code(
 ) -> ExitCode:
     """What a run with this report exits with: OK, CONTRADICTED or NOTHING_VERIFIED.
 
-    ``min_coverage`` is a percentage of the listed tools that must have been accepted at least once; below it the run
+    ``min_coverage`` is a percentage of the tools asked for that must have been accepted at least once; below it the run
     fails whatever ``fail_on`` says. A run in which no call was accepted verified nothing, but a contradiction that
     it found all the same (a refused call that wrote) comes first.
     """
@@ -55,9 +55,9 @@ def exit_code(
 
 
 def coverage(report: Report) -> float:
-    """The percentage of the listed tools that were accepted at least once; 0 where none is listed."""
-    listed = max(len(report.tools), report.server.tool_count if report.server else 0)
-    return 100.0 * sum(1 for tool in report.tools if tool.accepted) / listed if listed else 0.0
+    """The percentage of the tools asked for that were accepted at least once; 0 where there is none."""
+    accepted = sum(1 for tool in report.tools if tool.accepted)
+    return 100.0 * accepted / len(report.tools) if report.tools else 0.0
 
 
 def worst(codes: Iterable[ExitCode]) -> ExitCode:

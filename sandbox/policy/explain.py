@@ -31,7 +31,11 @@ def explain(code: str) -> str:
     if page is not None:
         return page
     near = difflib.get_close_matches(code.lower(), pages, n=3)
-    hint = f"Did you mean {' or '.join(near)}?" if near else f"There are words of these sorts: {', '.join(codes())}."
+    hint = (
+        f"Did you mean {' or '.join(near)}?"
+        if near
+        else f"There are words of these sorts: {', '.join(codes())}."
+    )
     raise UsageError(f"Nothing is called {code!r}. {hint}")
 
 

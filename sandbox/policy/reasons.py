@@ -187,8 +187,8 @@ _ENTRIES = (
     ReasonEntry(
         Reason.REMOTE_UNCLASSIFIED,
         "A request may have changed something elsewhere",
-        "The tool sent a request other than GET or HEAD, or a datagram. Whether that writes on the other side "
-        "cannot be told from its method.",
+        "The tool sent a request other than GET or HEAD, a datagram, or data in a protocol other than HTTP. Whether that "
+        "writes on the other side cannot be told from its form.",
         "Nothing else contradicts the hint, and at least one such request was sent.",
         "Read the request in the report. openWorldHint is judged in full all the same.",
         _INCONCLUSIVE,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
@@ -26,17 +27,26 @@ def render_report(
     show(console, _title(report, ink), "", table)
     for block in _blocks(report, ink, verbose):
         show(console, "", block)
-    for heading, lines in (("also seen", _also_seen(report, verbose)), ("remarks", _remarks(report))):
+    sections = {
+        "also seen": _also_seen(report, verbose),
+        "proposed annotations": _proposed(report) if verbose else [],
+        "remarks": _remarks(report),
+    }
+    for heading, lines in sections.items():
         if lines:
             show(console, "", _section(heading, lines, ink, verbose))
     show(console, "", _summary(report, ink, verbose))
 
 
-def needs_block(finding: Finding) -> bool:
-    """Whether a finding is shown with its evidence: a contradiction, or an effect that was observed once."""
+def needs_block(finding: Finding, *, verbose: bool = False) -> bool:
+    """Whether a finding is shown with its evidence: a contradiction, and an effect that was observed once.
+
+    With ``verbose`` also every other suspicion.
+    """
     if not finding.evidence:
         return False
-    return finding.verdict is Verdict.CONTRADICTED or finding.reason == Reason.OBSERVED_ONCE
+    suspected = finding.reason == Reason.OBSERVED_ONCE or verbose
+    return finding.verdict is Verdict.CONTRADICTED or (finding.verdict is Verdict.INCONCLUSIVE and suspected)
 
 
 def _title(report: Report, ink: Ink) -> RenderableType:
@@ -50,7 +60,10 @@ def _title(report: Report, ink: Ink) -> RenderableType:
 
 def _blocks(report: Report, ink: Ink, verbose: bool) -> Iterator[Group]:
     shown: list[tuple[Finding, ToolReport]] = [
-        (finding, tool) for tool in report.tools for finding in tool.findings if needs_block(finding)
+        (finding, tool)
+        for tool in report.tools
+        for finding in tool.findings
+        if needs_block(finding, verbose=verbose)
     ]
     for finding, tool in sorted(shown, key=lambda pair: pair[0].verdict is not Verdict.CONTRADICTED):
         yield contradiction_block(finding, tool.proposed, ink, verbose=verbose)
@@ -63,6 +76,10 @@ def _also_seen(report: Report, verbose: bool) -> list[str]:
         for effect in tool.listed
         if verbose or effect.kind in _NOTED
     ]
+
+
+def _proposed(report: Report) -> list[str]:
+    return [f"{tool.tool.name}: {json.dumps(dict(tool.proposed))}" for tool in report.tools]
 
 
 def _remarks(report: Report) -> list[str]:

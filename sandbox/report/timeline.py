@@ -48,7 +48,7 @@ def render_timeline(
         show(console, hanging(ink.ours("trial", "bold"), heading), rows, "")
     show(console, verdict_table([report], ink, width=console.width, verbose=True))
     for finding in report.findings:
-        if needs_block(finding):
+        if needs_block(finding, verbose=True):
             show(console, "", contradiction_block(finding, report.proposed, ink, verbose=verbose))
 
 

@@ -179,6 +179,12 @@ READ_ONLY_CASES = (
         reason=Reason.REMOTE_UNCLASSIFIED,
     ),
     _read_only(
+        "data in a protocol other than HTTP leaves a read open",
+        *twice(call(effect(EffectKind.NET_CONNECT, "db.example.com:5432", detail={"body_size": 80}))),
+        verdict=INCONCLUSIVE,
+        reason=Reason.REMOTE_UNCLASSIFIED,
+    ),
+    _read_only(
         "a datagram to this machine leaves nothing open",
         *twice(call(contact("127.0.0.1", EffectKind.NET_DATAGRAM))),
         verdict=CONSISTENT,

@@ -103,10 +103,11 @@ def test_other_arguments_give_another_id() -> None:
     assert lie(CREATED, x=1).id != lie(CREATED, x=2).id
 
 
-def test_the_replay_command_is_given_where_a_call_can_be_run_again_and_only_there() -> None:
+def test_the_replay_command_is_given_where_a_claim_is_at_stake_and_only_there() -> None:
     finding = lie(CREATED)
     assert finding.replay == f"hintproof replay {finding.id}"
     assert on(Hint.READ_ONLY, evidence(tool(read_only=True), probe(call()))).replay == ""
+    assert on(Hint.READ_ONLY, evidence(tool(read_only=False), probe(call(CREATED)))).replay == ""
 
 
 @pytest.mark.parametrize(

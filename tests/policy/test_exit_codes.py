@@ -103,8 +103,8 @@ def test_a_run_below_the_least_coverage_fails(least: float, expected: ExitCode) 
     assert exit_code(half, FailOn.NEVER, min_coverage=least) is expected
 
 
-def test_coverage_counts_listed_tools_that_were_never_reached() -> None:
-    assert coverage(report(tool(PLAIN), listed=4)) == 25.0
+def test_coverage_is_of_the_tools_that_were_asked_for() -> None:
+    assert coverage(report(tool(PLAIN), tool(OPEN, accepted=0), listed=9)) == 50.0
     assert coverage(report()) == 0.0
 
 

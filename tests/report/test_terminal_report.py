@@ -90,6 +90,11 @@ def test_verbose_shows_every_finding() -> None:
     assert all(f"because {verdict}" in text for verdict in ("consistent", "moot", "undeclared"))
 
 
+def test_verbose_proposes_annotations_for_every_tool() -> None:
+    text = printed(run(lying(), in_order("get_user")), verbose=True)
+    assert all(f'{name}: {{"readOnlyHint": false' in text for name in ("delete_user", "get_user"))
+
+
 def test_findings_with_the_same_reason_share_a_row() -> None:
     refused = tool_report(
         "act",
