@@ -102,6 +102,11 @@ class FileDiffer:
         """The paths beneath a directory, at the last look or at the one before it."""
         return self._view_of(path)[after].below(path, cap=cap)
 
+    def paths(self) -> Iterator[str]:
+        """Every path that the uppers held at the last look."""
+        for layer in self._layers:
+            yield from layer.nodes
+
     def _view_of(self, path: str) -> tuple[View, View]:
         return max(
             (pair for pair in self._views if path == pair[1].base or path.startswith(pair[1].base + "/")),

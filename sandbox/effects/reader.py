@@ -21,7 +21,7 @@ _WANTS = 20_000
 _LARGEST_JOB = 64 << 20
 
 
-class Reader:
+class Readers:
     """Compares contents by meaning in a process of its own. Never raises for what the content does to it.
 
     Safe to use from several threads: jobs queue up for the one worker.
@@ -58,7 +58,7 @@ class Reader:
         with self._lock:
             self._stop()
 
-    def __enter__(self) -> Reader:
+    def __enter__(self) -> Readers:
         return self
 
     def __exit__(self, *_: object) -> None:

@@ -87,6 +87,12 @@ class ContentStore:
                 if content := self._held.get(digest):
                     self._write(digest, content)
 
+    def close(self) -> None:
+        """Forget what is in memory; what was written stays."""
+        with self._lock:
+            self._held.clear()
+            self._size = 0
+
     def _shed(self) -> None:
         while self._size > self._memory and self._held:
             digest, content = self._held.popitem(last=False)

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from sandbox.effects.reader import Reader
+from sandbox.effects.reader import Readers
 from sandbox.effects.readers.reading import Reading
 from sandbox.model import EffectKind
 
@@ -19,8 +19,8 @@ K = EffectKind
 
 
 @pytest.fixture(scope="module")
-def reader() -> Iterator[Reader]:
-    with Reader() as worker:
+def reader() -> Iterator[Readers]:
+    with Readers() as worker:
         yield worker
 
 
@@ -38,7 +38,7 @@ def image(path: Path) -> tuple[bytes, bytes]:
 
 @pytest.fixture(params=["wal", "delete"])
 def compare_rows(
-    request: pytest.FixtureRequest, tmp_path: Path, reader: Reader
+    request: pytest.FixtureRequest, tmp_path: Path, reader: Readers
 ) -> Iterator[Callable[..., Reading]]:
     """Runs SQL in a database that a connection holds open, and reads before against after."""
     path = tmp_path / "app.db"
@@ -100,7 +100,7 @@ def test_sqlite_is_told_by_row_in_every_journal_mode(
     assert told(reading) == expected
 
 
-def test_a_vacuum_and_a_checkpoint_mean_nothing(tmp_path: Path, reader: Reader) -> None:
+def test_a_vacuum_and_a_checkpoint_mean_nothing(tmp_path: Path, reader: Readers) -> None:
     path = tmp_path / "app.db"
     with sqlite3.connect(path, isolation_level=None) as connection:
         connection.execute("PRAGMA journal_mode=wal")
@@ -118,7 +118,7 @@ def test_a_vacuum_and_a_checkpoint_mean_nothing(tmp_path: Path, reader: Reader) 
     assert reading.meanings == ()
 
 
-def test_frames_that_sqlite_would_not_accept_do_not_hide_a_deletion(tmp_path: Path, reader: Reader) -> None:
+def test_frames_that_sqlite_would_not_accept_do_not_hide_a_deletion(tmp_path: Path, reader: Readers) -> None:
     path = tmp_path / "app.db"
     connection = sqlite3.connect(path, isolation_level=None)
     connection.execute("PRAGMA journal_mode=wal")
@@ -135,7 +135,7 @@ def test_frames_that_sqlite_would_not_accept_do_not_hide_a_deletion(tmp_path: Pa
     assert told(reading) == [(K.ROW_DELETED, "t[2]", True)]
 
 
-def test_a_schema_that_would_run_code_runs_none(tmp_path: Path, reader: Reader) -> None:
+def test_a_schema_that_would_run_code_runs_none(tmp_path: Path, reader: Readers) -> None:
     path, other = tmp_path / "evil.db", tmp_path / "made-by-reading.db"
     with sqlite3.connect(path, isolation_level=None) as connection:
         connection.executescript(
@@ -158,7 +158,7 @@ def test_a_schema_that_would_run_code_runs_none(tmp_path: Path, reader: Reader) 
 
 @pytest.mark.parametrize(("column", "read"), [("hex(id)", True), ("load_extension('/tmp/x.so')", False)])
 def test_a_generated_column_computes_but_cannot_call_what_it_likes(
-    tmp_path: Path, reader: Reader, column: str, read: bool
+    tmp_path: Path, reader: Readers, column: str, read: bool
 ) -> None:
     path = tmp_path / "gen.db"
     with sqlite3.connect(path, isolation_level=None) as connection:
@@ -175,7 +175,7 @@ def test_a_generated_column_computes_but_cannot_call_what_it_likes(
 
 
 @pytest.mark.parametrize("harm", ["truncated", "scribbled", "header only"])
-def test_a_corrupt_database_is_compared_as_bytes(tmp_path: Path, reader: Reader, harm: str) -> None:
+def test_a_corrupt_database_is_compared_as_bytes(tmp_path: Path, reader: Readers, harm: str) -> None:
     path = tmp_path / "app.db"
     with sqlite3.connect(path, isolation_level=None) as connection:
         connection.executescript("CREATE TABLE t(v);" + "INSERT INTO t VALUES(hex(randomblob(200)));" * 100)
@@ -194,7 +194,7 @@ def test_a_corrupt_database_is_compared_as_bytes(tmp_path: Path, reader: Reader,
 # --- JSON ---------------------------------------------------------------------------------------
 
 
-def compare(reader: Reader, old: object, new: object, name: str = "data.json") -> Reading:
+def compare(reader: Readers, old: object, new: object, name: str = "data.json") -> Reading:
     return reader.file(name, json.dumps(old, indent=1).encode(), json.dumps(new).encode())
 
 
@@ -229,7 +229,7 @@ TWO = [{"id": 1, "t": "a"}, {"id": 2, "t": "b"}]
     ],
 )  # fmt: skip
 def test_json_is_told_by_record(
-    reader: Reader, old: object, new: object, expected: list[tuple[EffectKind, str, bool]]
+    reader: Readers, old: object, new: object, expected: list[tuple[EffectKind, str, bool]]
 ) -> None:
     reading = compare(reader, old, new)
     assert reading.reader == "json"
@@ -240,7 +240,7 @@ def lines(*values: object) -> bytes:
     return b"".join(json.dumps(value).encode() + b"\n" for value in values)
 
 
-def test_a_line_more_is_one_record_added_and_a_line_less_is_one_lost(reader: Reader) -> None:
+def test_a_line_more_is_one_record_added_and_a_line_less_is_one_lost(reader: Readers) -> None:
     entity = {"type": "entity", "name": "ann", "observations": ["a"]}
     relation = {"type": "relation", "from": "ann", "to": "bob"}
     grown = reader.file("memory.jsonl", lines(entity), lines(entity, relation))
@@ -269,26 +269,26 @@ def test_a_line_more_is_one_record_added_and_a_line_less_is_one_lost(reader: Rea
     ],
     ids=["deep list", "deep object", "cut", "huge number", "not utf-8", "nulls"],
 )
-def test_hostile_json_is_compared_as_what_it_is(reader: Reader, hostile: bytes) -> None:
+def test_hostile_json_is_compared_as_what_it_is(reader: Readers, hostile: bytes) -> None:
     reading = reader.file("data.json", b'{"a": 1}', hostile)
     assert reading.reader in ("text", "bytes")
     assert told(reader.file("data.json", b'{"a": 1}', b'{"a": 1, "b": 2}')) == [(K.RECORD_ADDED, "b", False)]
 
 
-def test_a_line_of_many_megabytes_costs_a_bounded_diff(reader: Reader) -> None:
+def test_a_line_of_many_megabytes_costs_a_bounded_diff(reader: Readers) -> None:
     reading = reader.file("x.txt", b"a" * 8_000_000, b"b" * 8_000_000)
     assert reading.reader == "text"
     assert len(reading.diff) <= 16 << 10
 
 
 def test_a_reader_that_takes_too_long_is_replaced() -> None:
-    with Reader(job_s=0.001) as hasty:
+    with Readers(job_s=0.001) as hasty:
         assert "longer" in hasty.file("a", b"x" * 5_000_000, b"y" * 5_000_000).trouble
-    with Reader() as patient:
+    with Readers() as patient:
         assert patient.file("a", b"x\n", b"x\ny\n").appended
 
 
-def test_a_reader_that_was_killed_is_replaced(reader: Reader) -> None:
+def test_a_reader_that_was_killed_is_replaced(reader: Readers) -> None:
     reader.file("a", b"1", b"2")
     assert reader._process is not None  # noqa: SLF001
     reader._process.kill()  # noqa: SLF001
@@ -296,7 +296,7 @@ def test_a_reader_that_was_killed_is_replaced(reader: Reader) -> None:
     assert reader.file("a", b"one\n", b"two\n").reader == "text"
 
 
-def test_text_is_told_with_a_diff_and_whether_it_only_grew(reader: Reader) -> None:
+def test_text_is_told_with_a_diff_and_whether_it_only_grew(reader: Readers) -> None:
     grown = reader.file("a.txt", b"one\n", b"one\ntwo\n")
     assert grown.appended
     assert "+two" in grown.diff
@@ -311,7 +311,7 @@ def test_text_is_told_with_a_diff_and_whether_it_only_grew(reader: Reader) -> No
 class Repository:
     """A real repository, and the reader's view of what one command did to it."""
 
-    def __init__(self, path: Path, reader: Reader, version: int) -> None:
+    def __init__(self, path: Path, reader: Readers, version: int) -> None:
         self.path = path
         self._reader = reader
         self.git("init", "-q", "-b", "main")
@@ -352,7 +352,7 @@ class Repository:
 
 
 @pytest.fixture(params=[2, 4])
-def repository(request: pytest.FixtureRequest, tmp_path: Path, reader: Reader) -> Repository:
+def repository(request: pytest.FixtureRequest, tmp_path: Path, reader: Readers) -> Repository:
     (tmp_path / "repo").mkdir()
     return Repository(tmp_path / "repo", reader, request.param)
 
@@ -439,7 +439,7 @@ def test_content_that_the_store_has_is_known_to_be_kept(repository: Repository) 
     assert reading.kept_blobs == {known}
 
 
-def test_a_truncated_index_is_compared_as_bytes(repository: Repository, reader: Reader) -> None:
+def test_a_truncated_index_is_compared_as_bytes(repository: Repository, reader: Readers) -> None:
     state = repository.state()
     cut = {**state, "index": state["index"][: len(state["index"]) // 2]}
     reading = reader.git(state, cut, lambda _: None, [], [])
@@ -447,7 +447,7 @@ def test_a_truncated_index_is_compared_as_bytes(repository: Repository, reader: 
     assert "index" in reading.trouble
 
 
-def test_without_its_objects_a_moved_ref_is_likely_no_loss(repository: Repository, reader: Reader) -> None:
+def test_without_its_objects_a_moved_ref_is_likely_no_loss(repository: Repository, reader: Readers) -> None:
     before = repository.state()
     repository.write("a.txt", "two\n")
     repository.git("commit", "-qam", "two")
