@@ -168,7 +168,8 @@ def _git_aims(field: Field, scene: Scene, repo: Repo) -> list[Aim]:
 
 def _identity(field: Field, scene: Scene) -> list[Aim]:
     """A name or id: a new one for what the tool creates, else one that earlier calls told."""
-    if field.head not in _IDENTITIES and not (_OF_THING.search(field.description) and len(field.words) < 3):
+    told = _OF_THING.search(field.description) and len(field.words) < 3 and "format" not in field.node
+    if field.head not in _IDENTITIES and not told:
         return []
     learned = _learned(field, scene)
     own = set(field.words) - _IDENTITIES - {"new"}

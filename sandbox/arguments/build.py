@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import islice
 
 from sandbox.arguments.flat import Flat, UnsatisfiableError, first_items, flatten, properties_of, rest_items
 from sandbox.arguments.leaves import Leaves, schema_aims
@@ -21,6 +22,7 @@ _MAX_OPTIONAL = 60
 _MAX_ITEMS = 200
 _MAX_NODES = 3_000
 _MAX_PROPERTIES = 400
+_MAX_DESCRIPTION = 4_000
 _TOP = Field("", "", "", (), {})
 
 
@@ -85,9 +87,10 @@ class Builder:
         made: dict[str, Json] = {}
         required = frozenset(flat.node.get("required", ()))
         properties = dict(properties_of(flat))
+        siblings = tuple(islice(properties, _MAX_OPTIONAL))
         optional = 0
         for name, node in properties.items():
-            inner = spot.within(name, _field(name, spot.about, properties))
+            inner = spot.within(name, Field(name, "", spot.about.name, siblings, {}))
             if name not in required:
                 if not (
                     spot.plan.wants(inner.path)
@@ -123,7 +126,7 @@ class Builder:
                 pattern, node = next(iter(patterns.items()))
                 name = sample(pattern, turn=index) or name
             if name not in made:
-                made[name] = self.value(node, spot.within(name, _field(name, spot.about, {})))
+                made[name] = self.value(node, spot.within(name, Field(name, "", spot.about.name, (), {})))
 
     def _array(self, flat: Flat, spot: Spot) -> Json:
         """An array: its prescribed first items, then as few more as make sense, at least one where allowed."""
@@ -174,19 +177,22 @@ def slots(schema: Schema) -> Iterator[Slot]:
             continue
         refs |= flat.refs
         if flat.types[0] == "object":
-            properties = dict(properties_of(flat))
+            properties = list(islice(properties_of(flat), _MAX_PROPERTIES))
+            siblings = tuple(name for name, _ in properties[:_MAX_OPTIONAL])
             needed = frozenset(flat.node.get("required", ()))
             waiting += [
-                (inner, (*path, name), _field(name, about, properties), required and name in needed, refs)
-                for name, inner in list(properties.items())[:_MAX_PROPERTIES]
+                (
+                    inner,
+                    (*path, name),
+                    Field(name, "", about.name, siblings, {}),
+                    required and name in needed,
+                    refs,
+                )
+                for name, inner in properties
             ]
         elif flat.types[0] == "array":
             inner = [*first_items(flat.node), rest_items(flat.node)][0]
             waiting.append((inner, (*path, ITEMS), _item(about), required, refs))
-
-
-def _field(name: str, parent: Field, properties: dict[str, Node]) -> Field:
-    return Field(name, "", parent.name, tuple(properties)[:_MAX_OPTIONAL], {})
 
 
 def _item(array: Field) -> Field:
@@ -197,4 +203,5 @@ def _item(array: Field) -> Field:
 
 def _told(about: Field, flat: Flat) -> Field:
     """A field with what its schema says of it; an item without a description has its array's."""
-    return replace(about, description=str(flat.node.get("description") or about.description), node=flat.node)
+    description = str(flat.node.get("description") or about.description)[:_MAX_DESCRIPTION]
+    return replace(about, description=description, node=flat.node)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from itertools import count
 from typing import Any
 
 from sandbox.arguments.sanitise import Node
@@ -15,6 +16,7 @@ _HIGHER = frozenset({"minimum", "exclusiveMinimum", "minLength", "minItems", "mi
 _LOWER = frozenset({"maximum", "exclusiveMaximum", "maxLength", "maxItems", "maxProperties", "maxContains"})
 _MAX_DEPTH = 40
 _MAX_OPTIONS = 24
+_MAX_PARTS = 2_000
 
 
 class UnsatisfiableError(Exception):
@@ -41,12 +43,13 @@ def flatten(schema: Schema, node: Node, pick: int = 0) -> Flat:
 
     Raises UnsatisfiableError for the schema ``false`` and for choices of which no branch fits.
     """
-    return _Flattener(schema).flat(node, pick, 0)
+    return _Flattener(schema, count()).flat(node, pick, 0)
 
 
 class _Flattener:
-    def __init__(self, schema: Schema) -> None:
+    def __init__(self, schema: Schema, parts: Iterator[int]) -> None:
         self.schema = schema
+        self.parts = parts
         self.refs: set[str] = set()
         self.nullable = False
 
@@ -89,6 +92,8 @@ class _Flattener:
         """The keywords of a node with references and ``allOf`` merged in, and the choices left to make."""
         if node is False:
             raise UnsatisfiableError("the schema forbids every value")
+        if next(self.parts) > _MAX_PARTS:
+            raise UnsatisfiableError("the schema is put together from too many parts")
         if node is True or depth > _MAX_DEPTH:
             return {}, []
         assert isinstance(node, dict)
@@ -111,7 +116,7 @@ class _Flattener:
         nullable = False
         for option in group[:_MAX_OPTIONS] if depth < _MAX_DEPTH else []:
             try:
-                inner = _Flattener(self.schema).flat(option, 0, depth + 1)
+                inner = _Flattener(self.schema, self.parts).flat(option, 0, depth + 1)
             except UnsatisfiableError:
                 continue
             self.refs |= inner.refs

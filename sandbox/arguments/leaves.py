@@ -16,6 +16,7 @@ from sandbox.arguments.schema import Schema, canonical, sendable
 from sandbox.model import Json
 
 _MAX_PADDED = 100_000
+_MAX_LISTED = 64
 
 
 class Leaves:
@@ -107,7 +108,7 @@ def schema_aims(flat: Flat, about: Field) -> list[Aim]:
         *([node["example"]] if "example" in node else []),
     ]
     found += [Aim(value, "the schema's example") for value in listed]
-    found += [Aim(value, "a listed value") for value in node.get("enum", ())]
+    found += [Aim(value, "a listed value") for value in node.get("enum", ())[:_MAX_LISTED]]
     return [aim for aim in found if sendable(aim.value)]
 
 

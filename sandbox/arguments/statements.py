@@ -118,7 +118,7 @@ def _sort(field: Field, scene: Scene) -> str:
         ("read", r"\b(read|select|get|export|explain|fetch)\b"),
         ("write", r"\b(write|insert|update|delete|execute|modify|run)\b"),
     )
-    for text in (" ".join(words_of(scene.tool.name)), field.description, scene.tool.description):
+    for text in (" ".join(words_of(scene.tool.name)), field.description, scene.tool.description[:1_000]):
         found = [
             (match.start(), sort)
             for sort, expression in verbs

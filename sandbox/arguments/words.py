@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
 _SAME = frozenset({"status", "address", "access", "process", "class", "alias", "css", "https", "dns", "sms", "progress", "canvas", "analysis", "series", "news", "os"})  # fmt: skip
 
 
+@lru_cache(maxsize=4_096)
 def words_of(name: str) -> tuple[str, ...]:
     """The lower-case words of a name: ``entityName``, ``entity_name`` and ``Entity-Name`` are alike. At most 12."""
     return tuple(word.lower() for word in _WORD.findall(name[:200])[:12])
@@ -24,6 +26,7 @@ def singular(word: str) -> str:
     return word[:-1]
 
 
+@lru_cache(maxsize=4_096)
 def singulars(words: tuple[str, ...]) -> tuple[str, ...]:
     """Each word's singular."""
     return tuple(singular(word) for word in words)
