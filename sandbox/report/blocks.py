@@ -78,12 +78,24 @@ def _facts(finding: Finding, ink: Ink, verbose: bool) -> Iterator[tuple[str, Tex
         yield "" if index else "effects", Text.assemble(when, process, ink.theirs(what(effect), limit=300))
     if len(first.effects) > len(shown):
         yield "", ink.ours(f"… {len(first.effects) - len(shown)} more")
-    diffs = [effect.diff for effect in first.effects if effect.diff]
-    if diffs:
-        lines = ink.their_lines("\n".join(diffs).strip("\n"), 400 if verbose else _DIFF_LINES_SHOWN)
+    changes = "\n".join(filter(None, map(_change, first.effects)))
+    if changes:
+        lines = ink.their_lines(changes, 400 if verbose else _DIFF_LINES_SHOWN)
         yield "diff", Text("\n").join(Text(line, _diff_style(line)) for line in lines)
     if len(finding.evidence) > 1:
         yield "also", ink.ours(f"with {len(finding.evidence) - 1} other argument sets (see the JSON report)")
+
+
+def _change(effect: Effect) -> str:
+    """What changed, as lines of a diff: the text diff, or the row or record before and after."""
+    if effect.diff:
+        return effect.diff.removeprefix("--- before\n+++ after\n").strip("\n")
+    sides = (("-", "before"), ("+", "after"))
+    return "\n".join(
+        f"{sign} {json.dumps(effect.detail[side], ensure_ascii=False)}"
+        for sign, side in sides
+        if effect.detail.get(side)
+    )
 
 
 def _diff_style(line: str) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import re
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 from rich.console import Console
@@ -102,6 +103,19 @@ def test_findings_with_the_same_reason_share_a_row() -> None:
         accepted=0,
     )
     assert printed(run(refused)).count("never-accepted:") == 1
+
+
+def test_a_row_without_a_text_diff_is_shown_before_and_after() -> None:
+    row = replace(deletion(), diff="", detail={"before": {"id": 2, "name": "bob"}, "after": None})
+    text = printed(run(lying(effect=row)))
+    assert '- {"id": 2, "name": "bob"}' in text
+
+
+def test_a_text_diff_is_shown_without_its_header() -> None:
+    text = printed(run(lying(effect=deletion(diff="--- before\n+++ after\n@@ -1 +1 @@\n-old\n+new\n"))))
+    assert "+++ after" not in text
+    assert "@@ -1 +1 @@" in text
+    assert "+new" in text
 
 
 def test_an_effect_observed_once_is_shown_with_its_evidence() -> None:
