@@ -61,7 +61,7 @@ class Watched:
         self.observer = os.fork()
         if self.observer == 0:
             os.close(self._stop)
-            _become(lambda: self._observe(target, stop, report))
+            become(lambda: self._observe(target, stop, report))
         os.close(stop)
         os.close(report)
         self.target = int(self._next_report())
@@ -124,7 +124,7 @@ class Watched:
                 os.close(listener)
                 target()
 
-            _become(run_under_filter)
+            become(run_under_filter)
         pidfd = os.pidfd_open(pid)
         listener = pidfd_getfd(pidfd, int(os.read(number, 16)))
         os.write(report, f"{pid}\n".encode())
@@ -151,7 +151,7 @@ def watch(target: Callable[[], object]) -> Outcome:
     return outcome
 
 
-def _become(body: Callable[[], object]) -> None:
+def become(body: Callable[[], object]) -> None:
     """End the forked process with what the body did; a failure is printed."""
     status = 1
     try:
