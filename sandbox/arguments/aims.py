@@ -31,9 +31,7 @@ _BASES = frozenset({"base", "from", "source", "start", "parent", "into", "onto"}
 _REVISIONS = frozenset(
     "revision rev ref commit sha hash object target treeish oid base head from to contains".split()
 )
-_WAITS = frozenset(
-    "duration delay wait sleep interval seconds steps step milliseconds ms iterations repeat".split()
-)
+_WAITS = frozenset("duration delay wait sleep interval second step millisecond ms iteration repeat".split())
 _OF_THING = re.compile(
     r"\b(name|id|identifier|key|title|path|uri|handle)s? of (?:the |an? |this |existing )*([a-z]+)",
     re.IGNORECASE,
@@ -72,7 +70,7 @@ def number_aims(field: Field, scene: Scene) -> list[Aim]:
     if known is not None:
         value = known[1][scene.turn % 2]
         if field.has("timeout", "wait", "delay", "duration", "interval") and (
-            field.has("ms", "milliseconds") or field.says(r"\bmilliseconds|\bms\b")
+            field.has("ms", "millisecond") or field.says(r"\bmilliseconds|\bms\b")
         ):
             value = 1_000 if field.has("timeout") else 100
         found.append(Aim(_whole(value), f"a small {known[0]}"))

@@ -1,6 +1,6 @@
 """What a field most likely means, told by the words of its name alone.
 
-Two values each: the second serves a second set of values. The last word of a name weighs most (``source_timezone`` is a
+The tables are keyed by singulars. Two values each: the second serves a second set of values. The last word of a name weighs most (``source_timezone`` is a
 time zone), so names are looked up from their end. Times that a call would wait are kept short.
 """
 
@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TypeAlias, TypeVar
 
+from sandbox.arguments.words import singular
 from sandbox.workspace import png_base64
 
 Pair: TypeAlias = "tuple[str, str]"
@@ -19,7 +20,7 @@ _HTML = "<!doctype html><html><body><p>alpha</p></body></html>"
 _TEXT = ("Hello from a sample call.", "A second sample text.")
 
 TEXTS: Mapping[str, Pair] = {
-    name: pair
+    singular(name): pair
     for names, pair in {
         "timezone tz": ("Europe/Berlin", "Asia/Tokyo"),
         "time clock": ("10:30", "18:00"),
@@ -88,7 +89,7 @@ TEXTS: Mapping[str, Pair] = {
 }
 
 NUMBERS: Mapping[str, Numbers] = {
-    name: pair
+    singular(name): pair
     for names, pair in {
         "limit count max size top take maximum lines": (2, 5),
         "page": (1, 2),
@@ -106,7 +107,7 @@ NUMBERS: Mapping[str, Numbers] = {
         "year": (2024, 2023),
         "month day": (1, 2),
         "hour": (10, 18),
-        "minute second": (30, 15),
+        "minute": (30, 15),
         "latitude lat": (52.5, 35.7),
         "longitude lon lng": (13.4, 139.7),
         "percent percentage quality": (50, 75),

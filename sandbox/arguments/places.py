@@ -50,7 +50,9 @@ _TEXTUAL = ("text", "markdown", "code", "json", "csv", "yaml", "jsonl")
 
 def is_place(field: Field, scene: Scene) -> bool:
     """Whether the field names something in the file system."""
-    if _OTHER_PATHS & set(field.words) or field.says(r"\b(glob|regex|regular expression)\b"):
+    if (field.head == "path" and _OTHER_PATHS & set(field.words)) or field.says(
+        r"\b(glob|regex|regular expression)\b"
+    ):
         return False
     if field.head in _PLAIN:
         told = field.says(_SAYS_PATH) or field.says(r"\b(file|directory|folder)\b")

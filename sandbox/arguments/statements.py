@@ -12,12 +12,14 @@ from sandbox.workspace import Column
 _SQL = re.compile(
     r"\b(sql|select|insert|sqlite|database|postgres|mysql|duckdb|create table|alter table)\b", re.IGNORECASE
 )
+_RUNS = frozenset({"read", "write", "execute", "run", "select"})
 _SAFE = re.compile(r"\w{1,64}")
 
 
 def is_statement(field: Field, scene: Scene) -> bool:
     """Whether the field takes an SQL statement."""
-    if field.head == "sql" or field.has("sql"):
+    tool = set(words_of(scene.tool.name))
+    if field.has("sql") or (field.words == ("query",) and "query" in tool and tool & _RUNS):
         return True
     return (
         field.head in {"query", "statement"}

@@ -17,6 +17,8 @@ def words_of(name: str) -> tuple[str, ...]:
 
 def singular(word: str) -> str:
     """The singular of an English plural, or the word itself."""
+    if word in {"ids", "dbs"}:
+        return word[:-1]
     if word in _SAME or len(word) < 4 or not word.endswith("s") or word.endswith(("ss", "us", "is")):
         return word
     if word.endswith("ies"):
