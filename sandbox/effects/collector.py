@@ -24,6 +24,9 @@ MAX_EFFECTS = 200
 
 _MAPPED_CAP = 256
 
+_WORKING = re.compile(r"-(?:journal|wal|shm)$|/\.git/(?:.*\.lock|objects/.*)$")
+"""Made and removed by every write of SQLite and git: nothing worth telling once it is gone."""
+
 
 class Collector:
     """Collects the effects of one box, step after step.
@@ -102,7 +105,7 @@ class Collector:
         """What the events show was made, written or removed, and of which nothing is left."""
         told = {change.path for change in changes} | {change.source for change in changes}
         for path, trace in self._attribution.traces.items():
-            if path in told or _beneath(path, told):
+            if path in told or _beneath(path, told) or _WORKING.search(path):
                 continue
             says, kind = self._passed(path, trace)
             if kind is None:
@@ -125,7 +128,7 @@ class Collector:
             return "created, and removed again,", EffectKind.FILE_CREATED
         if stands and trace.removed and (trace.made or path in self._differ.touched):
             return "removed, and put back as it was,", EffectKind.FILE_DELETED
-        if stands and path in self._differ.touched and (trace.opened or trace.written):
+        if stands and path in self._differ.touched and (trace.opened or trace.written or trace.made):
             return "wrote, and left with its old content,", EffectKind.FILE_MODIFIED
         return "", None
 

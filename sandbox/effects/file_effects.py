@@ -95,6 +95,8 @@ class FileEffects:
         return found
 
     def _database(self, path: str, changes: list[FileChange]) -> list[Effect]:
+        if all(change.path.endswith("-shm") for change in changes):
+            return []  # an index of the log, which readers write to as well
         images = [
             (self._held(path, after=after), self._held(path + "-wal", after=after)) for after in (False, True)
         ]

@@ -12,8 +12,13 @@ from urllib.parse import urlsplit
 from sandbox.effects.volatile import fingerprint, mask, mask_subject
 from sandbox.model import Effect, EffectKind, Exchange, Json, Observed, SyscallEvent, Weight
 
-OWN_NAMES = frozenset({"box", "localhost", "ip6-localhost", "ip6-loopback"})
+OWN_NAMES = frozenset(
+    {"box", "box.localdomain", "localhost", "localhost.localdomain", "ip6-localhost", "ip6-loopback"}
+)
 """Names of the box itself: looking them up is no contact (design, section 2)."""
+
+_OWN_ENDS = (".localhost", ".127.in-addr.arpa", "1" + 31 * ".0" + ".ip6.arpa")
+"""RFC 6761 keeps the first at home; the others ask for the name of a loopback address."""
 
 _DNS = 53
 
@@ -43,8 +48,8 @@ def network_effects(observed: Observed) -> Iterator[Effect]:
 def _lookups(observed: Observed) -> Iterator[Effect]:
     names: dict[str, list[Exchange]] = {}
     for exchange in observed.exchanges:
-        name = exchange.host.rstrip(".").lower()
-        if exchange.kind == "dns" and not _is_own(name):
+        name = exchange.host.rstrip(".").lower() or "."
+        if exchange.kind == "dns" and exchange.host and not _is_own(name):
             names.setdefault(name, []).append(exchange)
     for name, queries in names.items():
         first = queries[0]
@@ -68,28 +73,26 @@ def _lookups(observed: Observed) -> Iterator[Effect]:
 
 
 def _is_own(name: str) -> bool:
-    return (
-        name in OWN_NAMES
-        or name.endswith((".localhost", ".localdomain", ".in-addr.arpa", ".ip6.arpa"))
-        or not name
-    )
+    return name in OWN_NAMES or name.endswith(_OWN_ENDS)
 
 
 def _contacts(observed: Observed, protocol: str, kind: EffectKind) -> Iterator[Effect]:
-    asked = any(exchange.kind == "dns" for exchange in observed.exchanges)
+    asked = [exchange for exchange in observed.exchanges if exchange.kind == "dns"]
+    resolvers = {exchange.address for exchange in asked if exchange.host}
     contacts: dict[tuple[str, int], _Contact] = {}
     for packet in observed.packets:
-        if packet.protocol == protocol and not (asked and packet.port == _DNS):
+        if packet.protocol == protocol and not (packet.port == _DNS and packet.address in resolvers):
             place = (packet.address, packet.port)
             contact = contacts.setdefault(place, _Contact(*place, packet.at_ns))
             contact.packets += 1
     kinds = {"tcp": ("tcp", "tls-failed", "http"), "udp": ("udp",)}.get(protocol, ())
-    for exchange in observed.exchanges:
-        if exchange.kind in kinds:
-            place = (exchange.address, exchange.port)
-            contact = contacts.setdefault(place, _Contact(*place, exchange.at_ns))
-            contact.exchanges.append(exchange)
-            contact.host = contact.host or exchange.host
+    # What goes to a resolver and asks for no name is told as what it is: a datagram with something in it.
+    nameless = [exchange for exchange in asked if not exchange.host] if protocol == "udp" else []
+    for exchange in (*(e for e in observed.exchanges if e.kind in kinds), *nameless):
+        place = (exchange.address, exchange.port)
+        contact = contacts.setdefault(place, _Contact(*place, exchange.at_ns))
+        contact.exchanges.append(exchange)
+        contact.host = contact.host or exchange.host
     for contact in contacts.values():
         yield _contact(observed, kind, protocol, contact)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
 
 from sandbox.effects.volatile import fingerprint, mask_subject
 from sandbox.model import CanaryRead, Effect, EffectKind, Observed, ProcessFact, SyscallEvent, Weight
@@ -37,7 +37,7 @@ class Processes:
             if event.name in ("execve", "execveat") and not event.denied:
                 yield self._spawned(observed, event)
         for process in fresh.values():
-            yield _left(observed, process)
+            yield _left(observed, process, attached=_descends(process, now, self._alive.keys()))
         yield from self._signals(observed, ended)
         self._own |= fresh.keys()
         self._alive = now
@@ -85,15 +85,29 @@ class Processes:
 _SIGNALS = frozenset({"kill", "tkill", "tgkill", "pidfd_send_signal", "rt_sigqueueinfo", "rt_tgsigqueueinfo"})
 
 
-def _left(observed: Observed, process: ProcessFact) -> Effect:
+def _descends(process: ProcessFact, now: Mapping[int, ProcessFact], old: Collection[int]) -> bool:
+    """Whether a process is still a descendant of one that ran before: a helper that ends with its parent.
+
+    One that detached itself (a daemon) has the box's init as its parent, which is not in the list.
+    """
+    parent = now.get(process.parent)
+    while parent is not None and parent.pid not in old:
+        parent = now.get(parent.parent)
+    return parent is not None
+
+
+def _left(observed: Observed, process: ProcessFact, *, attached: bool) -> Effect:
     command = _command(process.argv) or process.executable
     return Effect(
         kind=EffectKind.PROCESS_LEFT,
         subject=command,
-        summary=f"left a process running: {command}",
+        summary=f"{'keeps a helper process' if attached else 'left a process running'}: {command}",
         at_ms=_ms(observed, process.started_ns),
         pid=process.pid,
         executable=process.executable,
+        # A pipe to a helper of its own (GitPython's cat-file, a language server) is how the server works, not
+        # what the call leaves in the world; strict readers count it all the same.
+        weight=Weight.INCIDENTAL if attached else Weight.MATERIAL,
         fingerprint=fingerprint("left", mask_subject(command, [process.pid])),
         detail={"argv": [*process.argv], "parent": process.parent},
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import stat
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Protocol
@@ -27,6 +28,9 @@ MAX_ENTRIES = 100_000
 """Entries of one layer's upper that are looked at; beyond it the look is incomplete and says so."""
 
 _COUNT_CAP = 10_000
+
+_SWAPS = 3
+"""Tries to read an entry that keeps being swapped; then it is told as not readable, never as unchanged."""
 
 
 class LayerLike(Protocol):
@@ -207,34 +211,41 @@ class Walk:
         previous, nodes = self._previous, self.nodes
         with os.scandir(folder) as entries:
             for entry in entries:
-                name = entry.name
-                child = f"{path}/{name}"
-                if child in self._skip:
-                    continue  # a mount point: another layer's business
+                child = f"{path}/{entry.name}"
                 if len(nodes) >= MAX_ENTRIES:
                     self.complete = False
                     return
                 try:
                     facts = entry.stat(follow_symlinks=False)
                 except OSError:
-                    continue  # gone since the listing: the next look tells
+                    continue  # gone since the listing
                 key = key_of(facts)
                 known = previous.get(child)
-                if entry.is_dir(follow_symlinks=False):
-                    below = None if lower is None else f"{lower}/{name}".lstrip("/")
-                    self._subfolder(folder, child, key, below, depth)
+                if stat.S_ISDIR(facts.st_mode):
+                    if child not in self._skip:  # a mount point is another layer's business
+                        self._subfolder(folder, child, key, lower, depth)
                 elif known is not None and known.key == key and not known.racy and child not in self._rehash:
                     nodes[child] = known
-                else:
-                    try:
-                        nodes[child] = read_entry(folder, name, facts, self._keep, newest_ns=self._newest_ns)
-                    except FileNotFoundError:
-                        if known is not None:
-                            nodes[child] = known  # swapped while it was read: judged at the next look
+                elif (node := self._read(folder, entry.name, facts)) is not None:
+                    nodes[child] = node
 
-    def _subfolder(self, folder: int, path: str, key: Key, lower: str | None, depth: int) -> None:
+    def _read(self, folder: int, name: str, facts: os.stat_result) -> Node | None:
+        """Read one entry that may be swapped for another while it is read; None when it is gone."""
+        for _ in range(_SWAPS):
+            try:
+                return read_entry(folder, name, facts, self._keep, newest_ns=self._newest_ns)
+            except FileNotFoundError:
+                try:
+                    facts = os.stat(name, dir_fd=folder, follow_symlinks=False)
+                except OSError:
+                    return None
+        return Node(type_of(facts), key_of(facts), readable=False, racy=True)
+
+    def _subfolder(self, folder: int, path: str, key: Key, above: str | None, depth: int) -> None:
+        name = path.rpartition("/")[2]
+        lower = None if above is None else f"{above}/{name}".lstrip("/")
         try:
-            opened = open_folder(folder, path.rpartition("/")[2])
+            opened = open_folder(folder, name)
         except PermissionError:
             self._unreadable(path, Node("directory", key, readable=False, lower=lower))
             return
@@ -250,9 +261,9 @@ class Walk:
 
     def _folder_node(self, opened: int, known: Node | None, lower: str | None) -> Node:
         key = key_of(os.fstat(opened))
-        if known is not None and known.key == key and not known.racy and known.readable:
-            settled = known.opaque or known.redirected or known.lower == lower
-            if settled:
+        if known is not None and known.key == key and known.readable and not known.racy:
+            under_same = known.opaque or known.redirected or known.lower == lower
+            if under_same:
                 return known
         opaque = overlay_mark(opened, "opaque") == b"y"
         target = os.fsdecode(overlay_mark(opened, "redirect"))

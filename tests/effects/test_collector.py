@@ -432,11 +432,24 @@ def test_a_packet_that_nothing_foretold_is_still_contact(stage: Stage) -> None:
 
 def test_the_own_name_and_failed_probes_are_nothing(stage: Stage) -> None:
     own = tuple(
-        Exchange(now(), "dns", host=name, port=53) for name in ("box", "localhost", "box.localdomain")
+        Exchange(now(), "dns", host=name, address="10.0.2.3", port=53)
+        for name in ("box", "localhost", "box.localdomain")
     )
     probe = event("connect", address="unix:/var/run/nscd/socket")
     packet = Packet(now(), "udp", "10.0.2.3", 53, 60)
     assert stage.step(exchanges=own, events=(probe,), packets=(packet,)) == ()
+
+
+def test_data_that_only_looks_like_a_look_up_is_a_datagram(stage: Stage) -> None:
+    junk = Exchange(
+        now(), "dns", address="8.8.8.8", port=53, note="malformed: cut off", body_size=40, body_head="x"
+    )
+    reverse = Exchange(now(), "dns", host="4.4.8.8.in-addr.arpa", address="10.0.2.3", port=53)
+    effects = stage.step(exchanges=(junk, reverse), packets=(Packet(now(), "udp", "8.8.8.8", 53, 60),))
+    assert [(e.kind, e.subject) for e in effects] == [
+        (K.NET_LOOKUP, "4.4.8.8.in-addr.arpa"),
+        (K.NET_DATAGRAM, "8.8.8.8:53"),
+    ]
 
 
 def test_a_socket_that_was_there_before_is_ipc_and_the_servers_own_is_not(stage: Stage) -> None:
@@ -465,7 +478,7 @@ def test_listening_for_others_is_told_for_information(stage: Stage) -> None:
 def test_a_process_that_ran_is_transient_and_one_that_stays_is_told_as_left(stage: Stage) -> None:
     server = ProcessFact(10, 1, "/usr/bin/node", ("node", "server.js"), 0)
     stage.step(processes=(server,))
-    child = ProcessFact(11, 10, "/usr/bin/sleep", ("sleep", "1000"), now(2))
+    child = ProcessFact(11, 1, "/usr/bin/sleep", ("sleep", "1000"), now(2))
     ran = event("execve", "/usr/bin/git", argv=("git", "status"))
     spawned, left = stage.step(processes=(server, child), events=(ran,))
     assert (spawned.kind, spawned.summary, spawned.weight) == (
@@ -474,6 +487,9 @@ def test_a_process_that_ran_is_transient_and_one_that_stays_is_told_as_left(stag
         Weight.TRANSIENT,
     )
     assert (left.kind, left.weight) == (K.PROCESS_LEFT, Weight.MATERIAL)
+    helper = ProcessFact(12, 10, "/usr/bin/git", ("git", "cat-file", "--batch"), now(2))
+    assert only(stage.step(processes=(server, child, helper))).weight is Weight.INCIDENTAL
+    stage.step(processes=(server, child))
     killed = only(stage.step(processes=(server,), events=(event("kill", target="7", flags=9),)))
     assert (killed.kind, killed.loses, killed.own) == (K.PROCESS_SIGNALLED, True, True)
 

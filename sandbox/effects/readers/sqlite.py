@@ -6,6 +6,7 @@ import sqlite3
 import time
 from collections import Counter
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 from sandbox.effects.readers.reading import Meaning, Reading, UnreadableError, bounded
@@ -54,8 +55,9 @@ def read_sqlite(before: tuple[bytes, bytes], after: tuple[bytes, bytes]) -> Read
     return bounded("sqlite", _with_followers(meanings))
 
 
+@lru_cache(maxsize=2)
 def load(database: bytes, wal: bytes) -> Database:
-    """Read one image into memory. Raises UnreadableError."""
+    """Read one image into memory, or have it ready: what is after one step is before the next. Raises UnreadableError."""
     if not database:
         return Database({}, {})
     image = database_image(database, wal)
