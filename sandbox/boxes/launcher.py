@@ -41,6 +41,11 @@ class Launcher:
         self._boxes: set[Box] = set()
         self._lock = threading.Lock()
 
+    @property
+    def daemon_pid(self) -> int:
+        """The launcher daemon's process id."""
+        return self._daemon.pid
+
     @classmethod
     def start(cls) -> Launcher:
         """Start a launcher on the highest rung on which a trial box runs.

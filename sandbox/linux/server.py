@@ -36,11 +36,6 @@ def become_server(
         return _NOT_STARTED
     with step("give up all capabilities"):
         _drop_powers()
-    try:
-        os.chdir(order.cwd)
-        program = _find(order.argv[0], order.env.get("PATH", os.defpath))
-    except OSError as error:
-        return _refuse(f"{error.filename}: {error.strerror}")
     with step("put the server under observation"):
         listener = seccomp.install()
         handover.send(str(listener).encode())
@@ -48,13 +43,11 @@ def become_server(
             return _NOT_STARTED
     syscalls.close_on_exec_from(3)
     try:
+        os.chdir(order.cwd)
+        program = _find(order.argv[0], order.env.get("PATH", os.defpath))
         os.execve(program, order.argv, dict(order.env))
     except OSError as error:
-        return _refuse(f"{program}: {error.strerror}")
-
-
-def _refuse(why: str) -> int:
-    os.write(2, f"hintproof: the server cannot be started: {why}\n".encode())
+        os.write(2, f"hintproof: the server cannot be started: {error.filename}: {error.strerror}\n".encode())
     return _NOT_STARTED
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import json
 import os
+import select
 import socket
 import subprocess
 import tempfile
@@ -25,6 +26,7 @@ ATTEMPTS = [
     if isinstance(node, ast.FunctionDef) and node.name.startswith("reach_")
 ]
 MARKER = "a-secret-of-the-host"
+VERDICTS_S = 60
 
 
 @dataclass(frozen=True)
@@ -86,6 +88,7 @@ def siege(launcher: Launcher, python: tuple[str, tuple[Exposure, ...]]) -> Itera
         box = stack.enter_context(launcher.launch(plan))
         verdicts = b""
         while not verdicts.endswith(b"}"):
+            assert select.select([box.stdout], [], [], VERDICTS_S)[0], "no verdict came"
             part = os.read(box.stdout, 65536)
             assert part, box.stderr_tail()
             verdicts += part
