@@ -42,7 +42,8 @@ class ContentStore:
         self._disk = disk
         self._held: OrderedDict[str, bytes] = OrderedDict()
         self._size = 0
-        self._written: dict[str, int] = {}
+        self._written: set[str] = set()
+        self._spent = 0
         self._lock = threading.Lock()
 
     def put(self, content: bytes) -> str:
@@ -103,7 +104,7 @@ class ContentStore:
     def _write(self, digest: str, content: bytes) -> None:
         if self._folder is None or digest in self._written:
             return
-        if sum(self._written.values()) + len(content) > self._disk:
+        if self._spent + len(content) > self._disk:
             return
         try:
             self._folder.mkdir(parents=True, exist_ok=True)
@@ -115,4 +116,5 @@ class ContentStore:
             raise DiskFullError(
                 f"Cannot keep evidence in {self._folder}: {error.strerror}. Free some space or choose another folder with --runs DIR."
             ) from error
-        self._written[digest] = len(content)
+        self._written.add(digest)
+        self._spent += len(content)
