@@ -10,6 +10,9 @@ import os
 import posixpath
 import re
 
+from sandbox.linux.memory import read_memory
+from sandbox.linux.syscalls import pidfd_getfd
+
 PATH_LIMIT = 4096  # PATH_MAX
 _FIRST_READ = 256
 _FRESH_NS = 1_000_000_000
@@ -52,11 +55,13 @@ class Caller:
         try:
             if self._memory < 0:
                 self._memory = os.open(f"{self.tid}/mem", os.O_RDONLY | os.O_CLOEXEC, dir_fd=self._proc)
+        except OSError:
+            # A process that made itself undumpable owns its files in /proc no more: not even the root of a user
+            # namespace can open them, but it may still read the memory.
+            return read_memory(self.tid, address, size)
+        try:
             return os.pread(self._memory, size, address)
-        except (
-            OSError,
-            OverflowError,
-        ):  # nothing is mapped there, an address beyond 2**63, or the thread is gone
+        except (OSError, OverflowError):  # nothing is mapped there, or it is an address beyond 2**63
             return b""
 
     def string(self, address: int, limit: int = PATH_LIMIT) -> str:
@@ -91,7 +96,7 @@ class Caller:
 
     def descriptor(self, number: int) -> str:
         """What a descriptor refers to: an absolute path, or the like of ``pipe:[1]``."""
-        return self._link(f"fd/{number & _WORD}")
+        return self._link(f"fd/{number & _WORD}") or self._copied_descriptor(number & _WORD)
 
     def own_ids(self) -> tuple[str, str]:
         """The process and thread id as the thread's own namespace numbers them."""
@@ -101,6 +106,23 @@ class Caller:
     def pidfd(self, number: int) -> str:
         """The id of the process that a pidfd refers to, as that process's own namespace numbers it."""
         return self._status(f"{self.tid}/fdinfo/{number & _WORD}", b"NSpid")
+
+    def _copied_descriptor(self, number: int) -> str:
+        """What a descriptor of an undumpable process refers to: its /proc/PID/fd is as closed as its memory there."""
+        try:
+            handle = os.pidfd_open(self.process)
+        except OSError:  # gone
+            return ""
+        try:
+            copy = pidfd_getfd(handle, number)
+        except OSError:  # no such descriptor, or gone
+            return ""
+        finally:
+            os.close(handle)
+        try:
+            return os.readlink(f"self/fd/{copy}", dir_fd=self._proc)
+        finally:
+            os.close(copy)
 
     def _behind_link(self, path: str) -> str:
         held = _HELD.fullmatch(_STANDARD_STREAMS.get(path, path))

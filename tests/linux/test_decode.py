@@ -190,6 +190,17 @@ def test_a_path_may_cross_pages_and_end_where_the_memory_ends(caller: Caller) ->
     assert _one("unlink", caller, area).path == ""
 
 
+def test_memory_is_read_though_its_file_cannot_be_opened(tmp_path: Path, place: _Memory) -> None:
+    nothing = os.open(tmp_path, os.O_PATH)
+    closed = Caller(os.getpid(), nothing, 0)
+    for text in ("/a", "/" + "x" * 4000, "/" + "y" * 10_000):
+        assert closed.path(place(text)) == text[:4096]
+    for address in _GARBAGE:
+        assert closed.read(address, 100) == b""
+    closed.close()
+    os.close(nothing)
+
+
 def test_two_paths_and_literal_text_are_told_apart(caller: Caller, place: _Memory) -> None:
     a, b = place("/a"), place("/b")
     assert _one("rename", caller, a, b) == Details("/a", "/b")
