@@ -47,6 +47,7 @@ async def investigate(
         NoSandboxError, ServerStartError: as for ``verify``.
     """
     remarks: list[Remark] = []
+    finished: list[ToolEvidence] = []
 
     def box_done(box: str, said: tuple[Remark, ...], wire: list[tuple[float, str, str]], _: object) -> None:
         remarks.extend(remark for remark in said if remark not in remarks)
@@ -67,12 +68,14 @@ async def investigate(
             BoxKeeper(ready.pool, ready.collector, probe, box_done),
             ready.surroundings,
             PROFILES.values(),
+            on_finish=finished.append,
             closed_world=closed_world,
             examples={} if arguments is None else {tool.name: (arguments,)},
             on_call=called,
         )
         facts = first.conversation.facts
-        (evidence,) = [item async for item in course.run((tool,), first)]
+        await course.run((tool,), first)
+    (evidence,) = finished
     folder.save_tool(evidence)
     return Investigation(facts, evidence, report_tool(evidence, profile), tuple(remarks))
 

@@ -39,6 +39,7 @@ from sandbox.model import (
 from sandbox.policy import PROFILES, Profile
 from sandbox.probe.boxes import BoxKeeper
 from sandbox.probe.course import Course
+from sandbox.probe.live import lasting
 from sandbox.probe.settings import ProbeSettings
 from sandbox.probe.stage import Stage, StageSettings, staged
 from sandbox.targets import Launch
@@ -103,15 +104,15 @@ class _Verification:
                 keeper,
                 stage.surroundings,
                 PROFILES.values(),
+                on_finish=lambda evidence: self._finish(_noted(evidence, unstable)),
                 closed_world=self._options.closed_world,
                 examples=self._options.examples,
                 on_start=self._tool_started,
                 on_call=self._call_finished,
             )
-            async for evidence in course.run(tools, first):
-                self._finish(_noted(evidence, unstable))
+            await course.run(tools, first)
             await self._list_once_more(stage, tools)
-            for effect in keeper.startup_effects:
+            for effect in lasting(keeper.startup_effects):
                 self._remark(Remark("startup-effect", f"When it started: {effect.summary}"))
         return self._report(facts, tools)
 

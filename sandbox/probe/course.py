@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+
+import anyio
 
 from sandbox.arguments import Learned
 from sandbox.model import Call, Effect, Json, Outcome, Purpose, Step, StepKind, Tool, ToolEvidence
 from sandbox.policy import Profile
+from sandbox.probe.aside import Aside, Settling
 from sandbox.probe.boxes import BoxKeeper
 from sandbox.probe.confirm import Confirmer
 from sandbox.probe.dossier import Dossier
 from sandbox.probe.late import LateSearch
-from sandbox.probe.live import LiveBox, lasting, telling
+from sandbox.probe.live import lasting, telling
 from sandbox.probe.order import in_probing_order, looks_like_read, makes_something
 from sandbox.probe.sweep import Sweep, proposal_call
 from sandbox.session import Session
@@ -31,49 +35,67 @@ class Course:
         surroundings: Surroundings,
         profiles: Iterable[Profile],
         *,
+        on_finish: Callable[[ToolEvidence], None],
         closed_world: tuple[str, ...] = (),
         examples: Mapping[str, tuple[dict[str, Json], ...]] | None = None,
         on_start: Callable[[Tool], None] = lambda _: None,
         on_call: Callable[[Step], None] = lambda _: None,
     ) -> None:
         self._keeper = keeper
+        self._surroundings = surroundings
         self._closed_world = closed_world
+        self._examples = dict(examples or {})
         self._on_start = on_start
         self._on_call = on_call
-        self._sweep = Sweep(keeper, surroundings, Learned(), dict(examples or {}), on_call)
+        self._on_finish = on_finish
         self._confirmer = Confirmer(keeper, profiles, closed_world, self._unrelated)
         self._dossiers: dict[str, Dossier] = {}
 
-    async def run(self, tools: tuple[Tool, ...], first: Session | None = None) -> AsyncIterator[ToolEvidence]:
-        """Yield each tool's evidence as it is finished. ``first`` is a session to use as the first box."""
-        if first is not None:
-            self._sweep.shared = await self._keeper.adopt(first)
-        ordered = in_probing_order(tools)
-        waiting: list[Dossier] = []
-        reads = [tool for tool in ordered if looks_like_read(tool)]
-        for tool in reads:
-            waiting.append(await self._probe(tool))
-        await self._settle()
-        unfinished: list[Dossier] = []
-        for dossier in waiting:
-            if _needs_more(dossier):
-                unfinished.append(dossier)
-            else:
-                yield await self._finish(dossier)
-        for tool in ordered:
-            if tool in reads:
-                continue
-            dossier = await self._probe(tool)
-            if _needs_more(dossier) or not dossier.settled:
-                unfinished.append(dossier)
-            else:
-                yield await self._finish(dossier)
-        for dossier in unfinished:
-            if _needs_more(dossier):
-                await self._probe_prepared(dossier)
-        await self._settle()
-        for dossier in unfinished:
-            yield await self._finish(dossier)
+    async def run(self, tools: tuple[Tool, ...], first: Session | None = None) -> None:
+        """Probe the tools; each one's evidence is told as it is finished. ``first`` becomes the first box."""
+        async with anyio.create_task_group() as tasks:
+            self._aside = Aside(tasks, self._keeper)
+            self._sweep = Sweep(
+                self._keeper,
+                self._surroundings,
+                Learned(),
+                self._examples,
+                aside=self._aside,
+                on_call=self._on_call,
+            )
+            if first is not None:
+                self._sweep.shared = await self._keeper.adopt(first)
+            ordered = in_probing_order(tools)
+            reads = [tool for tool in ordered if looks_like_read(tool)]
+            waiting = [await self._probe(tool) for tool in reads]
+            shared = self._end_shared()
+            unfinished: list[Dossier] = []
+            for tool in ordered[len(reads) :]:
+                dossier = await self._probe(tool)
+                if waiting and (shared is None or shared.settling.over):
+                    unfinished += await self._end_reads(waiting, shared)
+                    waiting = []
+                if _needs_more(dossier) or not dossier.settled:
+                    unfinished.append(dossier)
+                else:
+                    await self._finish(dossier)
+            unfinished += await self._end_reads(waiting, shared)
+            for dossier in unfinished:
+                if _needs_more(dossier):
+                    await self._probe_prepared(dossier)
+            if (last := self._end_shared()) is not None:
+                await self._attribute(last)
+            for dossier in unfinished:
+                await self._finish(dossier)
+
+    async def _end_reads(self, reads: list[Dossier], shared: _SharedEnd | None) -> list[Dossier]:
+        """Finish the reads once their shared box has settled; returns those that need something to work on."""
+        if reads and shared is not None:
+            await self._attribute(shared)
+        for dossier in reads:
+            if not _needs_more(dossier):
+                await self._finish(dossier)
+        return [dossier for dossier in reads if _needs_more(dossier)]
 
     async def _probe(self, tool: Tool) -> Dossier:
         dossier = self._dossiers[tool.name] = Dossier(tool)
@@ -81,49 +103,46 @@ class Course:
         await self._sweep.probe(dossier)
         return dossier
 
-    async def _finish(self, dossier: Dossier) -> ToolEvidence:
+    async def _finish(self, dossier: Dossier) -> None:
+        for settling in dossier.settlings:
+            await settling.wait()
         await self._confirmer.confirm(dossier)
-        return dossier.evidence(self._closed_world)
+        self._on_finish(dossier.evidence(self._closed_world))
 
-    async def _settle(self) -> None:
-        """End the shared box with its long idle and find out whose doing late effects are."""
+    def _end_shared(self) -> _SharedEnd | None:
+        """Hand the shared box over to its long idle; None where there is none, or it cannot idle any more."""
         box, self._sweep.shared = self._sweep.shared, None
         if box is None:
-            return
-        if not box.session.alive or not box.calls:
-            await self._keeper.discard(box)
-            return
-        step = await box.idle(StepKind.SETTLE, self._keeper.settings.settle_ms)
-        calls = list(box.calls)
-        concerned = [self._dossiers[name] for name in {tool.name for tool, _ in calls}]
-        await self._keeper.discard(box)
-        for dossier in concerned:
-            dossier.settled = True
-        if late := telling(step.effects):
-            await self._attribute(late, calls, concerned, box)
+            return None
+        names = dict.fromkeys(tool.name for tool, _ in box.calls)
+        concerned = [self._dossiers[name] for name in names]
+        settling = self._aside.settle(box, self._keeper.settings.settle_ms)
+        return _SharedEnd(box.session.name, list(box.calls), concerned, settling)
 
-    async def _attribute(
-        self,
-        late: tuple[Effect, ...],
-        calls: list[tuple[Tool, Call]],
-        concerned: list[Dossier],
-        box: LiveBox,
-    ) -> None:
+    async def _attribute(self, shared: _SharedEnd) -> None:
+        """Find out whose doing the late effects of a shared box are."""
+        step = await shared.settling.wait()
+        for dossier in shared.concerned:
+            dossier.settled = True
+        if late := telling(step.effects) if step else ():
+            await self._search(late, shared)
+
+    async def _search(self, late: tuple[Effect, ...], shared: _SharedEnd) -> None:
         search = LateSearch(self._keeper, late)
-        culprits = await search.search(calls)
+        culprits = await search.search(shared.calls)
         for tool, trial in culprits:
             self._dossiers[tool.name].trials.append(trial)
-        named = {effect.subject for effect in search.background}
         for effect in search.background:
-            for dossier in concerned:
+            for dossier in shared.concerned:
                 if effect.loses or not effect.own:
                     dossier.note("idle-writes", f"Without any call: {effect.summary}")
-        missing = [e for e in late if e.subject not in named]
+        named = {effect.subject for effect in search.background}
+        missing = [effect for effect in late if effect.subject not in named]
         if missing and not culprits:
-            for dossier in concerned:
+            for dossier in shared.concerned:
                 dossier.note(
                     "unattributed-late-effect",
-                    f"After the last call of box {box.session.name}, and not again: {missing[0].summary}",
+                    f"After the last call of {shared.box}, and not again: {missing[0].summary}",
                 )
 
     def _unrelated(self, tool: Tool) -> tuple[Tool, Call] | None:
@@ -136,19 +155,27 @@ class Course:
                     return dossier.tool, call
         return None
 
-    def _makers(self, tool: Tool) -> list[tuple[Tool, Call]]:
-        """Accepted calls of other tools that make something, one or two each, removers left out."""
+    def _makers(self, tool: Tool, *, seen_only: bool) -> list[tuple[Tool, Call]]:
+        """Accepted calls of other tools that make something, one or two each, removers left out.
+
+        ``seen_only`` leaves out calls that made nothing that the instruments saw: they may help a tool that was never
+        accepted, but hardly show an effect of one that was.
+        """
         makers: list[tuple[Tool, Call]] = []
         for dossier in self._dossiers.values():
             if dossier.tool.name == tool.name or not makes_something(dossier.tool):
                 continue
-            good = [call for call, left in dossier.accepted_calls() if not any(e.loses for e in left)]
+            good = [
+                call
+                for call, left in dossier.accepted_calls()
+                if not any(effect.loses for effect in left) and (left or not seen_only)
+            ]
             makers += [(dossier.tool, call) for call in good[:2]]
         return makers[: self._keeper.settings.prepare_calls]
 
     async def _probe_prepared(self, dossier: Dossier) -> None:
         """Try a tool again in a box where other tools have made something to work on."""
-        makers = self._makers(dossier.tool)
+        makers = self._makers(dossier.tool, seen_only=dossier.accepted > 0)
         if not makers or self._keeper.spent():
             return
         settings = self._keeper.settings
@@ -160,7 +187,7 @@ class Course:
                 if step.reply is not None:
                     learned.absorb(call, step.reply)
                 self._on_call(step)
-            for proposal in self._sweep.proposals(dossier.tool, learned):
+            for proposal in self._sweep.proposals(dossier.tool, learned)[: settings.prepared_calls]:
                 if not box.session.alive or dossier.failures >= 2:
                     break
                 step = await self._sweep.call(box, StepKind.CALL, dossier, proposal)
@@ -182,6 +209,16 @@ class Course:
                     break
         finally:
             await self._keeper.discard(box)
+
+
+@dataclass(frozen=True, slots=True)
+class _SharedEnd:
+    """A shared box on its way out: its name, the calls made in it, the tools concerned, and its settle."""
+
+    box: str
+    calls: list[tuple[Tool, Call]]
+    concerned: list[Dossier]
+    settling: Settling
 
 
 def _needs_more(dossier: Dossier) -> bool:

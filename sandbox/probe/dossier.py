@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from sandbox.model import Call, Effect, Outcome, Step, StepKind, Tool, ToolEvidence, Trial
+from sandbox.probe.aside import Settling
 from sandbox.probe.live import lasting
 
 _REFUSALS_KEPT = 5
@@ -23,6 +24,7 @@ class Dossier:
     refusals: list[str] = field(default_factory=list)
     notes: dict[str, str] = field(default_factory=dict)
     settled: bool = False
+    settlings: list[Settling] = field(default_factory=list)
     spent_ms: float = 0.0
     failures: int = 0
 

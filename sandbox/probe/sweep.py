@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from sandbox.arguments import Learned, Proposal, propose
 from sandbox.model import Call, Json, Outcome, Purpose, Step, StepKind, Tool
+from sandbox.probe.aside import Aside
 from sandbox.probe.boxes import BoxKeeper
 from sandbox.probe.dossier import Dossier
 from sandbox.probe.live import LiveBox, lasting, telling
@@ -23,6 +24,8 @@ class Sweep:
         surroundings: Surroundings,
         learned: Learned,
         examples: dict[str, tuple[dict[str, Json], ...]],
+        *,
+        aside: Aside,
         on_call: CallListener,
     ) -> None:
         self.keeper = keeper
@@ -30,6 +33,7 @@ class Sweep:
         self.shared: LiveBox | None = None
         self._surroundings = surroundings
         self._examples = examples
+        self._aside = aside
         self._on_call = on_call
 
     def proposals(self, tool: Tool, learned: Learned | None = None) -> list[Proposal]:
@@ -75,17 +79,28 @@ class Sweep:
                         step.call or proposal_call(tool, proposal),
                         settings.call_timeout_ms,
                     )
+                    dossier.spent_ms += again.duration_ms
                     self._on_call(again)
                     steps.append(again)
+            number = self.keeper.number()
+            dossier.trials.append(box.trial(tool, Purpose.PROBE, steps, number=number))
             if box.dirty:
                 dirty_boxes += 1
-                if not dossier.settled and box.session.alive:
-                    dossier.settled = True
-                    steps.append(await box.idle(StepKind.SETTLE, settings.dirty_settle_ms))
                 self.shared = None
-            dossier.trials.append(box.trial(tool, Purpose.PROBE, steps, number=self.keeper.number()))
-            if box.dirty:
-                await self.keeper.discard(box)
+                await self._leave(box, dossier, steps, number)
+
+    async def _leave(self, box: LiveBox, dossier: Dossier, steps: list[Step], number: int) -> None:
+        """Leave a box that a tool has changed: the tool's first one with a settle, which joins its trial."""
+        if dossier.settled or not box.session.alive:
+            await self.keeper.discard(box)
+            return
+        dossier.settled = True
+        place = len(dossier.trials) - 1
+
+        def join(step: Step) -> None:
+            dossier.trials[place] = box.trial(dossier.tool, Purpose.PROBE, [*steps, step], number=number)
+
+        dossier.settlings.append(self._aside.settle(box, self.keeper.settings.dirty_settle_ms, join))
 
     async def call(self, box: LiveBox, kind: StepKind, dossier: Dossier, proposal: Proposal) -> Step:
         """One first call of an argument set: counted, learned from, told to the listener."""
