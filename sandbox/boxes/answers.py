@@ -55,6 +55,8 @@ class Answers:
         while key not in self._unclaimed:
             if self.failure is not None:
                 raise self.failure
+            if "exited" in self._unclaimed:
+                raise BoxLostError("the process that was to become the server was killed")
             if not is_readable(self._end.fileno(), deadline - time.monotonic()):
                 raise BoxLostError(f"{_ANSWER_S:.0f} seconds passed without the answer {key!r}")
             if not self._receive():
@@ -68,6 +70,11 @@ class Answers:
             if not self._receive():
                 break
         return self._unclaimed.get(key)
+
+    def claim(self, key: str, patience_s: float) -> Answer | None:
+        """As :meth:`find`, but the message is the caller's and is not found again."""
+        self.find(key, patience_s)
+        return self._unclaimed.pop(key, None)
 
     def wait_for_end(self, patience_s: float) -> None:
         """Read on until the other end is gone, or ``patience_s`` has passed."""

@@ -33,6 +33,7 @@ class Attendant:
 
     def __init__(self) -> None:
         self._boxes: dict[int, Attended] = {}
+        self._disposed: list[int] = []
         self._lock = threading.Lock()
         self._poller = select.poll()
         self._wake, self._waker = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
@@ -55,6 +56,12 @@ class Attendant:
             if self._boxes.pop(box.fileno(), None) is not None:
                 self._forget(box.fileno())
 
+    def dispose(self, descriptor: int) -> None:
+        """Close a descriptor whose closing takes long."""
+        with self._lock:
+            self._disposed.append(descriptor)
+        os.write(self._waker, b"w")
+
     def close(self) -> None:
         """End the thread; idempotent."""
         if self._closed:
@@ -63,6 +70,7 @@ class Attendant:
         os.write(self._waker, b"w")
         if self._thread.is_alive():
             self._thread.join()
+        self._close_disposed()
         os.close(self._wake)
         os.close(self._waker)
 
@@ -79,6 +87,7 @@ class Attendant:
             for descriptor, _ in ready:
                 if descriptor == self._wake:
                     os.read(self._wake, 4096)
+                    self._close_disposed()
                     continue
                 with self._lock:
                     box = self._boxes.get(descriptor)
@@ -89,3 +98,9 @@ class Attendant:
                 with self._lock:
                     for box in self._boxes.values():
                         box.check_limits()
+
+    def _close_disposed(self) -> None:
+        with self._lock:
+            disposed, self._disposed = self._disposed, []
+        for descriptor in disposed:
+            os.close(descriptor)

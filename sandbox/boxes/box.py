@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -9,17 +10,23 @@ from dataclasses import dataclass
 import psutil
 
 from sandbox.boxes.answers import is_readable
+from sandbox.boxes.attendant import Attendant
 from sandbox.boxes.canaries import Canaries
 from sandbox.boxes.ends import Ends, kill
 from sandbox.boxes.limits import Usage
 from sandbox.boxes.plan import Limits
+from sandbox.boxes.ports import connect_any, listening_ports
 from sandbox.boxes.processes import describe, is_quiet, processes_of
 from sandbox.boxes.stderr import StderrTail
 from sandbox.errors import BoxLostError
+from sandbox.linux.sockets import SOCKETS
 from sandbox.model import CanaryRead, ProcessFact
 
 _STATUS_S = 1.0
 """Bound on the wait for init's word on a server that has ended, in seconds."""
+
+_SOCKETS_S = 5.0
+"""Bound on the wait for the warden's sockets, in seconds; it answers between two system calls of the server."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +58,7 @@ class Box:
         limits: Limits,
         layers: tuple[Layer, ...],
         canaries: Canaries,
+        attendant: Attendant,
         forget: Callable[[Box], None],
     ) -> None:
         self.name = name
@@ -64,6 +72,7 @@ class Box:
         self._stderr = StderrTail(ends.stderr)
         self._canaries = canaries
         self._usage = Usage(limits, ends.init_pid, ends.proc, ends.uppers[0])
+        self._attendant = attendant
         self._forget = forget
         self._init = psutil.Process(ends.init_pid)
         self._exit_status: int | None = None
@@ -105,8 +114,33 @@ class Box:
             if is_readable(self._ends.init):
                 raise BoxLostError("the box was lost: its first process was killed from outside")
 
+    def connect(self, port: int) -> socket.socket:
+        """A connection to a TCP port of the box's loopback, IPv4 or IPv6. No instrument takes it for the server's doing.
+
+        Raises:
+            ConnectionRefusedError: nobody listens there, yet.
+            ConnectionAbortedError: nobody ever will, for the server has ended.
+            OSError: whatever else keeps a connection from being made.
+        """
+        with self._lock:
+            if not self.alive:
+                raise ConnectionAbortedError("the server has ended")
+            try:
+                self._ends.answers.send(SOCKETS)
+            except BoxLostError as error:
+                raise ConnectionAbortedError(str(error)) from error
+            made = self._ends.answers.claim("sockets", _SOCKETS_S)
+        if made is None:
+            raise ConnectionRefusedError("the box's warden made no socket")
+        return connect_any(made.descriptors, port)
+
+    def listening_ports(self) -> tuple[int, ...]:
+        """The TCP ports that somebody in the box listens on, on an address that :meth:`connect` reaches."""
+        with self._lock:
+            return () if self._closed else listening_ports(self._ends.proc)
+
     def stderr_tail(self) -> str:
-        """The last 64 KiB of what the server wrote to stderr, up to now."""
+        """The last 64 KiB of what the server wrote to stderr (with ``stdout_is_log``: and stdout), up to now."""
         with self._lock:
             if not self._closed:
                 self._stderr.drain()
@@ -142,6 +176,7 @@ class Box:
 
     def close(self) -> None:
         """Kill everything in the box, wait for the end and release all descriptors; idempotent."""
+        self._attendant.leave(self)
         self._forget(self)
         with self._lock:
             if self._closed:
@@ -149,7 +184,7 @@ class Box:
             self._closed = True
             self._canaries.close()
             self._stderr.drain()
-            self._ends.close()
+            self._ends.close(self._attendant.dispose)
 
     # --- for the attendant -------------------------------------------------------------------------
 

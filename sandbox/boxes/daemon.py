@@ -78,8 +78,10 @@ class Daemon:
                 self._seeds.add(name)
         return name
 
-    def launch(self, order: Order, gateway: int | None = None) -> Ends:
+    def launch(self, order: Order, gateway: int | None = None, *, stdout_is_log: bool = False) -> Ends:
         """Have a box built and wait until all of it but the server runs. ``gateway`` stays the caller's.
+
+        With ``stdout_is_log`` the server's stdout is its stderr, and the engine's end of the other pipe has ended.
 
         Raises StepError when a step of building fails, BoxLostError when one of our processes dies.
         """
@@ -89,13 +91,15 @@ class Daemon:
             ours.callback(answers.close)
             servers.callback(theirs.close)
             server_ends, engine_ends = open_pipes()
+            stdin, stdout, stderr = server_ends
             log = os.memfd_create("events")
             for descriptor in server_ends:
                 servers.callback(os.close, descriptor)
             for descriptor in (*engine_ends, log):
                 ours.callback(os.close, descriptor)
             with _memfd("order", order.encode()) as written, self._lock:
-                passed = [written, theirs.fileno(), *server_ends, log]
+                output = stderr if stdout_is_log else stdout
+                passed = [written, theirs.fileno(), stdin, output, stderr, log]
                 self._request({"do": "launch"}, passed if gateway is None else [*passed, gateway])
             # The box's ends have to be the only ones, or nobody would notice when it hangs up.
             servers.close()

@@ -72,7 +72,7 @@ class Launcher:
             BoxLostError: the box could not be built although the rung works, or the daemon died.
         """
         try:
-            ends = self._daemon.launch(self._order(plan), gateway)
+            ends = self._daemon.launch(self._order(plan), gateway, stdout_is_log=plan.stdout_is_log)
             try:
                 box = self._start_server(plan, ends)
             except (StepError, BoxLostError, OSError):
@@ -128,11 +128,11 @@ class Launcher:
             limits=plan.limits,
             layers=layers,
             canaries=canaries,
+            attendant=self._attendant,
             forget=self._forget,
         )
 
     def _forget(self, box: Box) -> None:
-        self._attendant.leave(box)
         with self._lock:
             self._boxes.discard(box)
 

@@ -42,7 +42,8 @@ class BoxPlan:
     """One box to launch. Paths are absolute and mean the same on the host and in the box.
 
     ``env`` is all that the server's environment holds beside HOME, USER, LOGNAME, SHELL, PATH and LANG, which it may override.
-    ``canaries`` are paths of seeds whose opening is watched.
+    ``canaries`` are paths of seeds whose opening is watched. ``stdout_is_log`` says that the server is not spoken to over its
+    pipes: what it writes to stdout is kept with its stderr.
     """
 
     argv: tuple[str, ...]
@@ -53,3 +54,4 @@ class BoxPlan:
     home: str = HOME
     canaries: tuple[str, ...] = ()
     limits: Limits = Limits()
+    stdout_is_log: bool = False

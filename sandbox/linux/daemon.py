@@ -19,7 +19,7 @@ import stat
 import sys
 from collections.abc import Sequence
 
-from sandbox.linux import base, namespaces, seeds, syscalls
+from sandbox.linux import base, namespaces, seccomp, seeds, syscalls
 from sandbox.linux.assignment import Assignment, Sources
 from sandbox.linux.base import Base
 from sandbox.linux.forking import fork
@@ -145,6 +145,8 @@ def main(descriptor: int, rung: RungName) -> int:
     except StepError as failure:
         control.send(failure.encode())
         return 1
+    # Once, not in each box: it takes longer than the rest of a server's start.
+    seccomp.compile_filter(os.uname().machine)
     # Boxes share the daemon's memory until they write to it, which a collection would.
     gc.collect()
     gc.freeze()
