@@ -174,37 +174,39 @@ class Course:
         return makers[: self._keeper.settings.prepare_calls]
 
     async def _probe_prepared(self, dossier: Dossier) -> None:
-        """Try a tool again in a box where other tools have made something to work on."""
+        """Try a tool again where other tools have made something to work on: all makers first, then one each.
+
+        One maker can undo what another one made (a commit empties what was staged), hence the single ones.
+        """
         makers = self._makers(dossier.tool, seen_only=dossier.accepted > 0)
-        if not makers or self._keeper.spent():
-            return
-        settings = self._keeper.settings
+        single = [[maker] for maker in makers] if len(makers) > 1 else []
+        for preparation in [makers, *single][: self._keeper.settings.preparations]:
+            if not preparation or self._keeper.spent() or not _needs_more(dossier):
+                return
+            await self._probe_after(preparation, dossier)
+
+    async def _probe_after(self, makers: list[tuple[Tool, Call]], dossier: Dossier) -> None:
+        settings, tool = self._keeper.settings, dossier.tool
         box = await self._keeper.fresh()
         try:
             learned = Learned()
-            for tool, call in makers:
-                step = await box.call(StepKind.PREPARE, tool, call, settings.call_timeout_ms)
+            for maker, call in makers:
+                step = await box.call(StepKind.PREPARE, maker, call, settings.call_timeout_ms)
                 if step.reply is not None:
                     learned.absorb(call, step.reply)
                 self._on_call(step)
-            for proposal in self._sweep.proposals(dossier.tool, learned)[: settings.prepared_calls]:
+            for proposal in self._sweep.proposals(tool, learned)[: settings.prepared_calls]:
                 if not box.session.alive or dossier.failures >= 2:
                     break
                 step = await self._sweep.call(box, StepKind.CALL, dossier, proposal)
                 accepted = step.reply is not None and step.reply.outcome is Outcome.ACCEPTED
                 steps = [step]
                 if (accepted or lasting(step.effects)) and box.session.alive:
-                    again = await box.call(
-                        StepKind.REPEAT,
-                        dossier.tool,
-                        proposal_call(dossier.tool, proposal),
-                        settings.call_timeout_ms,
-                    )
+                    call = proposal_call(tool, proposal)
+                    again = await box.call(StepKind.REPEAT, tool, call, settings.call_timeout_ms)
                     self._on_call(again)
                     steps.append(again)
-                dossier.trials.append(
-                    box.trial(dossier.tool, Purpose.PROBE, steps, number=self._keeper.number())
-                )
+                dossier.trials.append(box.trial(tool, Purpose.PROBE, steps, number=self._keeper.number()))
                 if lasting(step.effects):
                     break
         finally:

@@ -121,6 +121,7 @@ def box_plan(launch: Launch, furnishing: Furnishing, world: World, settings: Sta
         home=HOME,
         canaries=canaries.paths,
         limits=settings.limits,
+        stdout_is_log=settings.session.transport == "http",
     )
 
 
