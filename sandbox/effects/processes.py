@@ -65,21 +65,27 @@ class Processes:
             if (event.target, event.flags) in told:
                 continue
             told.add((event.target, event.flags))
-            victims = sorted(ended)
             yield Effect(
                 kind=EffectKind.PROCESS_SIGNALLED,
                 subject=f"process {event.target}",
                 summary=f"sent signal {event.flags} to process {event.target}"
-                + (", and a process that ran before is gone" if victims else ""),
+                + (", and a process that ran before is gone" if ended else ""),
                 at_ms=_ms(observed, event.at_ns),
                 pid=event.pid,
                 executable=event.executable,
-                weight=Weight.MATERIAL if victims else Weight.TRANSIENT,
-                loses=bool(victims),
-                own=bool(victims) and ended <= self._own,
+                weight=self._weight_of_signal(ended),
+                loses=bool(ended),
+                own=bool(ended) and ended <= self._own,
                 fingerprint=fingerprint("signalled", str(event.flags)),
                 detail={"signal": event.flags, "target": event.target},
             )
+
+    def _weight_of_signal(self, ended: set[int]) -> Weight:
+        """A server that ends a helper of its own (GitPython its cat-file) works as it did when it started it."""
+        if not ended:
+            return Weight.TRANSIENT
+        helpers = all(self._alive[pid].parent in self._alive for pid in ended)
+        return Weight.INCIDENTAL if helpers else Weight.MATERIAL
 
 
 _SIGNALS = frozenset({"kill", "tkill", "tgkill", "pidfd_send_signal", "rt_sigqueueinfo", "rt_tgsigqueueinfo"})

@@ -491,7 +491,20 @@ def test_a_process_that_ran_is_transient_and_one_that_stays_is_told_as_left(stag
     assert only(stage.step(processes=(server, child, helper))).weight is Weight.INCIDENTAL
     stage.step(processes=(server, child))
     killed = only(stage.step(processes=(server,), events=(event("kill", target="7", flags=9),)))
-    assert (killed.kind, killed.loses, killed.own) == (K.PROCESS_SIGNALLED, True, True)
+    assert (killed.kind, killed.weight, killed.loses, killed.own) == (
+        K.PROCESS_SIGNALLED,
+        Weight.MATERIAL,
+        True,
+        True,
+    )
+
+
+def test_a_server_that_ends_its_own_helper_works_as_when_it_started_it(stage: Stage) -> None:
+    server = ProcessFact(10, 1, "/usr/bin/python3", ("python3", "server.py"), 0)
+    helper = ProcessFact(12, 10, "/usr/bin/git", ("git", "cat-file", "--batch"), 0)
+    stage.step(processes=(server, helper))
+    ended = only(stage.step(processes=(server,), events=(event("kill", target="8", flags=15),)))
+    assert (ended.kind, ended.weight) == (K.PROCESS_SIGNALLED, Weight.INCIDENTAL)
 
 
 def test_read_secrets_and_refused_calls_are_told_once_each(stage: Stage) -> None:
