@@ -11,13 +11,13 @@ import re
 from sandbox.arguments.commonplace import NUMBERS, TEXTS, look_up
 from sandbox.arguments.described import examples_in
 from sandbox.arguments.formats import FORMATS
+from sandbox.arguments.gitwords import git_aims
 from sandbox.arguments.intent import Intent
 from sandbox.arguments.places import is_place, place_aims, text_file
 from sandbox.arguments.scene import Aim, Field, Scene
 from sandbox.arguments.statements import is_statement, is_table, statement_aims, table_aims
-from sandbox.arguments.words import one_line, words_of
+from sandbox.arguments.words import one_line
 from sandbox.model import Json
-from sandbox.workspace import Repo
 
 _IDENTITIES = frozenset(
     {"name", "title", "key", "slug", "id", "identifier", "uuid", "handle", "token", "uri", "pid"}
@@ -27,10 +27,6 @@ _SECOND = frozenset({"to", "target", "second", "b", "end", "other", "destination
 _OLD = frozenset({"old", "find", "search", "needle", "original", "before", "from"})
 _NEW = frozenset({"new", "replacement", "replace", "repl", "after"})
 _EDITED = _OLD - {"from"} | _NEW | {"text", "string", "str", "content", "line", "code"}
-_BASES = frozenset({"base", "from", "source", "start", "parent", "into", "onto"})
-_REVISIONS = frozenset(
-    "revision rev ref commit sha hash object target treeish oid base head from to contains".split()
-)
 _WAITS = frozenset("duration delay wait sleep interval second step millisecond ms iteration repeat".split())
 _OF_THING = re.compile(
     r"\b(name|id|identifier|key|title|path|uri|handle)s? of (?:the |an? |this |existing )*([a-z]+)",
@@ -105,7 +101,7 @@ def _around(field: Field, scene: Scene) -> list[Aim]:
             places = [*_learned(field, scene), *places]
         return places
     if (repo := scene.repository) is not None:
-        return _git_aims(field, scene, repo)
+        return git_aims(field, scene, repo)
     return []
 
 
@@ -125,42 +121,6 @@ def _edited_text(field: Field, scene: Scene) -> list[Aim]:
         return [Aim(file.line, f"text of {file.path}")] if file is not None and file.line else []
     if words & _NEW and paired:
         return [Aim(("sample text", "second sample text")[scene.turn % 2], "new text")]
-    return []
-
-
-def _git_aims(field: Field, scene: Scene, repo: Repo) -> list[Aim]:
-    words, tool = set(field.words), set(words_of(scene.tool.name))
-    others = [branch for branch in repo.branches if branch != repo.head]
-    if "branch" in words and field.head in {"branch", "name", "base", "target", "source"}:
-        if scene.intent is Intent.CREATE and not words & _BASES:
-            return [
-                Aim(scene.fresh(field), "a new branch"),
-                *(Aim(one, "an existing branch", "existing branch") for one in others[:1]),
-            ]
-        if words & _BASES and repo.head:
-            return [Aim(repo.head, "the branch checked out")]
-        pool = others or [repo.head or "main"]
-        return [Aim(pool[scene.turn % len(pool)], "another existing branch")]
-    if field.head == "tag" or words == {"tag", "name"}:
-        if scene.intent is Intent.CREATE or not repo.tags:
-            return [Aim(scene.fresh(field), "a new tag")]
-        return [Aim(repo.tags[scene.turn % len(repo.tags)], "an existing tag")]
-    if field.head == "remote":
-        return [Aim("origin", "the usual remote")]
-    if field.head in _REVISIONS or (
-        field.says(r"\b(commit|revision|sha)\b") and not field.says(r"\bmessage\b|timestamp|date")
-    ):
-        if (
-            field.head in {"target", "ref", "revision"}
-            and tool & {"checkout", "switch", "merge", "rebase"}
-            and others
-        ):
-            return [Aim(others[0], "another existing branch")]
-        if field.has("sha", "hash", "oid") or field.says(r"\bsha\b|\bhash\b"):
-            return [Aim(oid, "a commit of the repository") for oid in repo.commits[scene.turn :][:1]] or [
-                Aim("HEAD", "the last commit")
-            ]
-        return [Aim(("HEAD", "HEAD~1")[scene.turn % 2], "a commit of the repository")]
     return []
 
 

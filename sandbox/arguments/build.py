@@ -9,6 +9,7 @@ from itertools import islice
 from sandbox.arguments.flat import Flat, UnsatisfiableError, first_items, flatten, properties_of, rest_items
 from sandbox.arguments.leaves import Leaves, schema_aims
 from sandbox.arguments.patterns import sample
+from sandbox.arguments.places import is_where
 from sandbox.arguments.plan import ITEMS, Path, Plan, Slot, Spot
 from sandbox.arguments.sanitise import Node
 from sandbox.arguments.scene import Field, Scene
@@ -34,6 +35,7 @@ class Builder:
         self.leaves = Leaves(schema, scene)
         self.origins: dict[Path, str] = {}
         self.built = 0
+        self._scene = scene
         self._left = 0
 
     def arguments(self, plan: Plan) -> dict[str, Json]:
@@ -45,6 +47,10 @@ class Builder:
         self._left = _MAX_NODES
         value = self.value(self.schema.root, Spot((), _TOP, plan))
         return value if isinstance(value, dict) else {}
+
+    def says_where(self, about: Field) -> bool:
+        """Whether a field names the place that the tool works in: a repository, a project's folder, a database."""
+        return is_where(about, self._scene)
 
     def value(self, node: Node, spot: Spot) -> Json:
         """The value at one spot.
@@ -198,7 +204,7 @@ def slots(schema: Schema) -> Iterator[Slot]:
 def _item(array: Field) -> Field:
     name = array.name
     one = singular(name) if name.islower() else name.removesuffix("s")
-    return replace(array, name=one, node={})
+    return replace(array, name=one, node={}, item=True)
 
 
 def _told(about: Field, flat: Flat) -> Field:

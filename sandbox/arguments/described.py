@@ -34,7 +34,12 @@ def examples_in(description: str) -> list[str]:
         named = after.lstrip().startswith(("param", "argument", "field", "tool", "option")) or _NAMED.search(
             text[: match.start()]
         )
-        if value and not named and "..." not in value and not re.search(r"[<>{}]|YYYY|\bHH:MM", value):
+        if (
+            re.search(r"\w", value)
+            and not named
+            and "..." not in value
+            and not re.search(r"[<>{}]|YYYY|\bHH:MM", value)
+        ):
             found.append(value)
     for match in _FOR_EXAMPLE.finditer(text):
         value = match[1].rstrip(".:")

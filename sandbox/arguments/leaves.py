@@ -48,7 +48,7 @@ class Leaves:
         given = schema_aims(flat, about)
         node, kind = dict(flat.node), flat.types[0]
         if "enum" in node or "const" in node:
-            return [aim for aim in given if self._schema.accepts(aim.value, node)]
+            return self._accepted(given, node)
         if kind == "null":
             return [Aim(None, "null")]
         if kind == "boolean":
@@ -65,12 +65,15 @@ class Leaves:
         if not readable(str(node.get("pattern", ""))):
             # Nobody can say whether a value of ours would be accepted.
             own = []
+        if own and own[0].exists:
+            return self._accepted([*own, *(replace(aim, tag="as given") for aim in given)], node)
         if given and own and not own[0].tag and canonical(own[0].value) != canonical(given[0].value):
             own = [replace(own[0], tag="another value"), *own[1:]]
-        found = [
-            aim for aim in [*given, *own] if sendable(aim.value) and self._schema.accepts(aim.value, node)
-        ]
+        found = self._accepted([*given, *own], node)
         return found or (self._made_up(node, own, scene) if kind == "string" else [])
+
+    def _accepted(self, aims: list[Aim], node: dict[str, Any]) -> list[Aim]:
+        return [aim for aim in aims if sendable(aim.value) and self._schema.accepts(aim.value, node)]
 
     def _made_up(self, node: dict[str, Any], own: list[Aim], scene: Scene) -> list[Aim]:
         """Text cut, padded or written to fit where nothing that makes sense does."""

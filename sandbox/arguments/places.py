@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 
+from sandbox.arguments.gitwords import file_aims_in, names_repository, repository_aims
 from sandbox.arguments.intent import Intent
 from sandbox.arguments.scene import Aim, Field, Scene
 from sandbox.arguments.words import words_of
-from sandbox.workspace import FileSample, Repo
+from sandbox.workspace import FileSample
 
 _HEADS = frozenset(
     "path file filename filepath dir directory folder workspace cwd root pathname dirname source src destination dest dst target"
@@ -69,23 +71,35 @@ def is_place(field: Field, scene: Scene) -> bool:
     }
 
 
+def is_where(field: Field, scene: Scene) -> bool:
+    """Whether the field names the place that the tool works in: a repository, a project's folder, a database."""
+    if "boolean" in str(field.node.get("type")) or not is_place(field, scene):
+        return False
+    if scene.repository is not None and names_repository(field, scene):
+        return True
+    return field.has("root", "cwd", "workspace", "project", "database", "db") and not field.has(*_OUTPUTS)
+
+
 def place_aims(field: Field, scene: Scene) -> list[Aim]:
     """What a path field may hold: usually one existing thing; a new and an existing one where the tool would write."""
+    return [replace(aim, exists=True) for aim in _place_aims(field, scene)]
+
+
+def _place_aims(field: Field, scene: Scene) -> list[Aim]:
     repo = scene.repository
-    if repo is not None and _names_repository(field, scene, repo):
-        return _repository_aims(field, scene, repo)
+    if repo is not None and names_repository(field, scene):
+        return repository_aims(field, scene, repo)
     if field.has("db", "database", "sqlite") or field.says(
         r"\b(sqlite|database) (file|path)|path to (the|a|an)? ?(sqlite )?database"
     ):
         return _databases(scene)
     if _is_folder(field, scene):
         return _folder_aims(field, scene)
-    inside = repo is not None and any(
-        other != field.name and _names_repository(Field(other, "", "", (), {}), scene, repo)
+    if repo is not None and any(
+        other != field.name and names_repository(Field(other, "", "", (), {}), scene)
         for other in field.siblings
-    )
-    if inside and repo is not None:
-        return _tracked_aims(field, scene, repo)
+    ):
+        return file_aims_in(field, scene, repo)
     return _file_aims(field, scene)
 
 
@@ -96,36 +110,6 @@ def text_file(scene: Scene, suffix: str = "") -> FileSample | None:
     if not suffix and scene.surroundings.given in {file.path for file in pool} and scene.turn == 0:
         return next(file for file in pool if file.path == scene.surroundings.given)
     return plain[scene.turn % len(plain)] if plain else None
-
-
-def _names_repository(field: Field, scene: Scene, repo: Repo) -> bool:
-    if field.has("repo", "repository") or field.says(
-        r"\bpath to the (local )?(git )?repo|\bgit (repository|working|repo)"
-    ):
-        return not field.has("url", "owner", "remote")
-    gitlike = "git" in words_of(scene.tool.name) or scene.tool.description.lower().startswith("git ")
-    plain = field.words in {
-        ("path",),
-        ("cwd",),
-        ("directory",),
-        ("dir",),
-        ("project",),
-        ("project", "path"),
-        ("working", "directory"),
-    }
-    properties = scene.tool.input_schema.get("properties")
-    has_other = isinstance(properties, dict) and any(
-        "repo" in name.lower() for name in list(properties)[:200]
-    )
-    return bool(repo) and gitlike and plain and not has_other
-
-
-def _repository_aims(field: Field, scene: Scene, repo: Repo) -> list[Aim]:
-    words = set(words_of(scene.tool.name))
-    if words & {"init", "clone"}:
-        path = f"{scene.surroundings.workspace}/{scene.fresh(field)}"
-        return [Aim(path, "a new folder for a repository")]
-    return [Aim(repo.path, "an existing git repository")]
 
 
 def _databases(scene: Scene) -> list[Aim]:
@@ -258,24 +242,6 @@ def _existing_file(field: Field, scene: Scene, suffix: str) -> FileSample | None
 def _new_file(field: Field, scene: Scene, suffix: str) -> list[Aim]:
     path = f"{scene.surroundings.workspace}/{scene.fresh(field, f'.{suffix}' if suffix else '')}"
     return [Aim(_shape(path, field, scene), "a new file")]
-
-
-def _tracked_aims(field: Field, scene: Scene, repo: Repo) -> list[Aim]:
-    words = set(words_of(scene.tool.name)) | set(words_of(scene.tool.description[:120]))
-    if words & {"add", "stage", "staging", "clean"}:
-        pools = [("an untracked file", repo.untracked), ("a modified file", repo.modified)]
-    elif words & {"restore", "discard", "checkout", "unstage", "diff"}:
-        pools = [("a modified file", repo.modified), ("a tracked file", repo.tracked)]
-    elif scene.intent in {Intent.CREATE, Intent.WRITE} and field.has("path", "file"):
-        pools = [("a new file", (scene.fresh(field, ".txt"),)), ("a tracked file", repo.tracked)]
-    else:
-        pools = [("a tracked file", repo.tracked), ("a modified file", repo.modified)]
-    aims = [
-        Aim(names[0], f"{what} of the repository", "" if not index else what)
-        for index, (what, names) in enumerate(pools)
-        if names
-    ]
-    return aims or [Aim("README.md", "a usual file")]
 
 
 def _shape(path: str, field: Field, scene: Scene) -> str:

@@ -19,18 +19,23 @@ _REPOSITORY = re.compile(r"\bgit\b|\brepositor(y|ies)\b|\brepo\b", re.IGNORECASE
 
 @dataclass(frozen=True, slots=True)
 class Aim:
-    """A value to send, why it was chosen, and a tag that tells it from the other aims of its field ("" for the usual one)."""
+    """A value to send and why it was chosen.
+
+    ``tag`` tells it from the other aims of its field ("" for the usual one); ``exists`` says that it names a place around the server, which
+    is better than what the schema gives by default.
+    """
 
     value: Json
     why: str
     tag: str = ""
+    exists: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Field:
     """One field to be filled: its name, its description, the name of what it lies in, and the fields beside it.
 
-    ``node`` is its schema, flat; an item of an array has its array's name in the singular.
+    ``node`` is its schema, flat. An ``item`` of an array has its array's name in the singular.
     """
 
     name: str
@@ -38,6 +43,7 @@ class Field:
     parent: str
     siblings: tuple[str, ...]
     node: Mapping[str, Json]
+    item: bool = False
 
     @property
     def words(self) -> tuple[str, ...]:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 
 from sandbox.arguments.build import Builder, slots
@@ -118,11 +119,25 @@ def _origin(builder: Builder) -> str:
 
 
 def _ideas(tool: Tool, schema: Schema, builder: Builder) -> Iterator[_Idea]:
-    """What to try, in the order of its worth. Only the first ideas are sure to be tried: budgets are small."""
+    """What to try, in the order of its worth. Only the first ideas are sure to be tried: budgets are small.
+
+    An optional field that says where to work (a repository, a project's folder) goes with everything but the minimal call: many tools
+    accept nothing without it.
+    """
     known = list(islice(slots(schema), _MAX_SLOTS))
+    where = [
+        slot for slot in known if not slot.required and len(slot.path) == 1 and builder.says_where(slot.about)
+    ]
+    yield _Idea("minimal", Plan())
+    yield from (_Idea(f"with {slot.name}", Plan(include=frozenset({slot.path}))) for slot in where)
+    base = frozenset(slot.path for slot in where)
+    for idea in _variations(tool, schema, builder, known):
+        yield replace(idea, plan=replace(idea.plan, include=idea.plan.include | base))
+
+
+def _variations(tool: Tool, schema: Schema, builder: Builder, known: list[Slot]) -> Iterator[_Idea]:
     needed = [slot for slot in known if slot.required]
     optional = [slot for slot in known if not slot.required]
-    yield _Idea("minimal", Plan())
     yield from _examples(tool, schema)
     yield from _alternatives(builder, needed, usual=True)
     yield _Idea("full", Plan(full=True))
@@ -173,12 +188,26 @@ def _alternative(slot: Slot, aim: Aim) -> str:
 def _values(known: list[Slot], part: slice) -> Iterator[_Idea]:
     for slot in known:
         for value in slot.flat.node.get("enum", ())[part]:
-            yield _Idea(f"{slot.name}={_spelled(value)}", _valued(slot, value))
+            yield _Idea(f"{slot.name}={_spelled(value)}", _valued(slot, value, known))
 
 
-def _valued(slot: Slot, value: Json) -> Plan:
+def _valued(slot: Slot, value: Json, known: list[Slot]) -> Plan:
+    """A listed value, with the fields beside it whose descriptions mention it ("required for create")."""
     acts = bool(_ACTIONS & set(words_of(slot.path[-1])))
-    return Plan(values={slot.path: value}, intended=intent_of_value(value) if acts else None)
+    word = rf"\b{re.escape(value)}\b" if acts and isinstance(value, str) else r"(?!)"
+    beside = [
+        other.path
+        for other in known
+        if other.path[:-1] == slot.path[:-1]
+        and other != slot
+        and other.about.says(word)
+        and not other.required
+    ]
+    return Plan(
+        values={slot.path: value},
+        include=frozenset(beside),
+        intended=intent_of_value(value) if acts else None,
+    )
 
 
 def _switches(known: list[Slot]) -> Iterator[_Idea]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 import struct
 import zlib
 from collections.abc import Iterator, Mapping
@@ -61,6 +62,7 @@ def _read(view: View, root: str, nested: list[str]) -> Repo:
         tags=tuple(sorted(name.removeprefix("refs/tags/") for name in refs if name.startswith("refs/tags/")))[
             :_MAX_NAMES
         ],
+        remotes=_remotes(view, git),
         commits=tuple(dict.fromkeys(oid for oid in [tip, *tips] if oid))[:_MAX_NAMES],
     )
 
@@ -80,6 +82,11 @@ def _refs(view: View, git: str) -> Mapping[str, str]:
     loose = [path for path in view.files if path.startswith((f"{git}/refs/heads/", f"{git}/refs/tags/"))]
     refs |= {path.removeprefix(git + "/"): _text(view, path) for path in loose[:_MAX_ENTRIES]}
     return {name: oid for name, oid in refs.items() if len(oid) == 40}
+
+
+def _remotes(view: View, git: str) -> tuple[str, ...]:
+    config = view.read(f"{git}/config", 65_536).decode(errors="replace")
+    return tuple(re.findall(r'^\s*\[remote "([^"\n]{1,100})"\]', config, re.MULTILINE)[:_MAX_NAMES])
 
 
 def _index(content: bytes) -> Mapping[str, str]:

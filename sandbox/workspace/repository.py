@@ -2,7 +2,8 @@
 
 Loose objects, references and a version 2 index, as gitformat-index(5) and gitrepository-layout(5) describe them. The
 repository is in the state that most git tools need to be accepted: a change staged, one not staged, an untracked
-file, a second branch that can be checked out and merged, and a tag.
+file, a second branch that can be checked out and merged, a tag, and a remote beside it that can be fetched from and pushed to
+without a network.
 """
 
 from __future__ import annotations
@@ -68,7 +69,10 @@ class _Objects:
 
 
 def sample_repository(at: str) -> list[SeedEntry]:
-    """The repository as seeds, its work tree at ``at``. Equal on every machine, to the byte."""
+    """The repository as seeds, its work tree at ``at``, its remote at ``{at}.git``. Equal on every machine, to the byte.
+
+    The remote lacks the last commit and has a branch that the repository does not know.
+    """
     objects = _Objects()
     first = {"README.md": _README, "notes.txt": _NOTES, "src/main.py": _MAIN_ONE}
     second = {**first, "src/main.py": _MAIN_TWO}
@@ -81,13 +85,16 @@ def sample_repository(at: str) -> list[SeedEntry]:
     )
     git = {
         "HEAD": b"ref: refs/heads/main\n",
-        "config": b"[core]\n\trepositoryformatversion = 0\n\tfilemode = true\n\tbare = false\n\tlogallrefupdates = true\n",
+        "config": b"[core]\n\trepositoryformatversion = 0\n\tfilemode = true\n\tbare = false\n\tlogallrefupdates = true\n"
+        b'[remote "origin"]\n\turl = ../project.git\n\tfetch = +refs/heads/*:refs/remotes/origin/*\n'
+        b'[branch "main"]\n\tremote = origin\n\tmerge = refs/heads/main\n',
         "description": b"Sample project\n",
         "info/exclude": b"# Patterns that git ignores in this repository only\n",
         "index": _index({**second, "CHANGES.md": _CHANGES}, objects),
         "refs/heads/main": f"{main}\n".encode(),
         "refs/heads/feature": f"{feature}\n".encode(),
         "refs/tags/v0.1.0": f"{tag}\n".encode(),
+        "refs/remotes/origin/main": f"{base}\n".encode(),
         "logs/HEAD": _reflog([("", base, 0), (base, main, 3_600)]),
         "logs/refs/heads/main": _reflog([("", base, 0), (base, main, 3_600)]),
         "logs/refs/heads/feature": _reflog([("", feature, 1_800)]),
@@ -99,19 +106,36 @@ def sample_repository(at: str) -> list[SeedEntry]:
         "notes.txt": _NOTES + b"delta\n",
         "draft.txt": b"A draft that git does not track yet.\n",
     }
-    files = {f"{at}/.git/{name}": content for name, content in git.items()}
-    files |= {f"{at}/{name}": content for name, content in worktree.items()}
-    folders = {at, f"{at}/.git/refs/tags", f"{at}/.git/objects/info", f"{at}/.git/objects/pack"}
-    for path in [*files, *folders]:
-        parent = path.rpartition("/")[0]
-        while len(parent) > len(at):
-            folders.add(parent)
-            parent = parent.rpartition("/")[0]
-    # git keeps objects read-only; a server that chmods or replaces one should meet the same.
-    return [SeedEntry(path, "dir", 0o755) for path in sorted(folders)] + [
-        SeedEntry(path, "file", 0o444 if "/.git/objects/" in path else 0o644, content)
-        for path, content in sorted(files.items())
+    pushed = _Objects()
+    pushed.commit(first, "Add the project", _MADE_AT)
+    remote = {
+        "HEAD": b"ref: refs/heads/main\n",
+        "config": b"[core]\n\trepositoryformatversion = 0\n\tfilemode = true\n\tbare = true\n",
+        "refs/heads/main": f"{base}\n".encode(),
+        "refs/heads/release": f"{base}\n".encode(),
+        **pushed.files,
+    }
+    return [
+        *_seeds(at, {**worktree, **{f".git/{name}": content for name, content in git.items()}}, ".git/"),
+        *_seeds(f"{at}.git", remote, ""),
     ]
+
+
+def _seeds(at: str, files: Mapping[str, bytes], git: str) -> list[SeedEntry]:
+    """Files as seeds below ``at``, with their folders and those that git looks for in its folder ``git``."""
+    folders = {f"{git}refs/tags", f"{git}objects/info", f"{git}objects/pack"}
+    for path in [*files, *folders]:
+        parts = path.split("/")
+        folders |= {"/".join(parts[:end]) for end in range(1, len(parts))}
+    # git keeps objects read-only; a server that chmods or replaces one should meet the same.
+    return (
+        [SeedEntry(at, "dir", 0o755)]
+        + [SeedEntry(f"{at}/{path}", "dir", 0o755) for path in sorted(folders)]
+        + [
+            SeedEntry(f"{at}/{path}", "file", 0o444 if path.startswith(f"{git}objects/") else 0o644, content)
+            for path, content in sorted(files.items())
+        ]
+    )
 
 
 def _index(files: Mapping[str, bytes], objects: _Objects) -> bytes:

@@ -42,6 +42,7 @@ class Repo:
     modified: tuple[str, ...] = ()
     tracked: tuple[str, ...] = ()
     tags: tuple[str, ...] = ()
+    remotes: tuple[str, ...] = ()
     commits: tuple[str, ...] = ()
 
 

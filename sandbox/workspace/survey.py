@@ -66,7 +66,8 @@ def survey(view: View, *, workspace: str, home: str, given: str, samples: str) -
 
 
 def _skipped(path: str, workspace: str) -> bool:
-    return not _SKIPPED.isdisjoint(path.removeprefix(workspace).split("/"))
+    parts = path.removeprefix(workspace).split("/")
+    return not _SKIPPED.isdisjoint(parts) or any(part.endswith(".git") for part in parts)
 
 
 def _sample(view: View, path: str) -> FileSample:

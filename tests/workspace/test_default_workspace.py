@@ -101,6 +101,15 @@ def test_git_sees_two_commits_two_branches_and_a_tag(project: Path) -> None:
     assert len(git(project, "reflog", "--format=%H").split()) == 2
 
 
+def test_git_can_pull_from_the_remote_and_push_to_it(project: Path) -> None:
+    git(project, "fetch")
+    assert "origin/release" in git(project, "branch", "-r")
+    git(project, "push", "origin", "main")
+    bare = project.with_suffix(".git")
+    assert git(bare, "rev-parse", "main") == git(project, "rev-parse", "main")
+    git(bare, "fsck", "--strict", "--full")
+
+
 def test_git_can_check_out_the_other_branch_with_the_changes_in_place(project: Path) -> None:
     git(project, "checkout", "feature")
     assert (project / "feature.txt").is_file()
@@ -114,6 +123,7 @@ def test_git_can_check_out_the_other_branch_with_the_changes_in_place(project: P
 def test_the_surroundings_say_of_the_repository_what_git_says(project: Path) -> None:
     repo = furnish(None).surroundings.repositories[0]
     assert (repo.head, repo.branches, repo.tags) == ("main", ("feature", "main"), ("v0.1.0",))
+    assert repo.remotes == ("origin",)
     assert (repo.staged, repo.modified, repo.untracked) == (("CHANGES.md",), ("notes.txt",), ("draft.txt",))
     assert repo.commits == tuple(git(project, "rev-parse", "main", "feature").split())
     assert list(repo.tracked) == git(project, "ls-files").split()
