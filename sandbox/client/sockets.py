@@ -14,7 +14,8 @@ import anyio
 import httpcore2
 
 Connect: TypeAlias = Callable[[], socket.socket | Awaitable[socket.socket]]
-"""Yields a socket connected to the server's port inside the box; raises OSError where nobody listens."""
+"""Yields a socket connected to the server's port inside the box; raises OSError where nobody listens, and
+ConnectionAbortedError where nobody ever will."""
 
 _RETRY_S = 0.05
 
@@ -46,7 +47,8 @@ class SocketBackend(httpcore2.AsyncNetworkBackend):
                 made = self._connect()
                 connected = await made if inspect.isawaitable(made) else made
             except OSError as error:
-                if self._reached or time.monotonic() > deadline:
+                hopeless = self._reached or isinstance(error, ConnectionAbortedError)
+                if hopeless or time.monotonic() > deadline:
                     raise httpcore2.ConnectError(str(error)) from error
                 await anyio.sleep(_RETRY_S)
             else:

@@ -13,6 +13,7 @@ import os
 import select
 import time
 from collections.abc import Callable
+from typing import Protocol
 
 from sandbox.linux.caller import Callers
 from sandbox.linux.decode import Address, decode
@@ -31,7 +32,25 @@ _DOUBT_NS = 10_000_000
 _BROADCAST = ipaddress.IPv4Address("255.255.255.255")
 
 
-def observe(listener: int, log: int, proc: int, open_listener: Callable[[str, int], None], stop: int) -> None:
+class Desk(Protocol):
+    """Something else that the observer's process does between two calls; each time must be short."""
+
+    def fileno(self) -> int:
+        """Readable when there is something to do."""
+
+    def serve(self) -> bool:
+        """Do it once; False when there will be nothing more."""
+
+
+def observe(
+    listener: int,
+    log: int,
+    proc: int,
+    open_listener: Callable[[str, int], None],
+    stop: int,
+    *,
+    desk: Desk | None = None,
+) -> None:
     """Record the calls of a box into a log until its last task is gone or ``stop`` is readable or hung up.
 
     ``listener`` comes from ``seccomp.install``, ``log`` is a memfd for an ``EventLog`` to read, ``proc`` a descriptor
@@ -39,7 +58,7 @@ def observe(listener: int, log: int, proc: int, open_listener: Callable[[str, in
     the caller's.
 
     ``open_listener(ip, port)`` is called before a connect or send to another machine goes on, each time anew, except
-    for port 53, which is always served. If it raises OSError, the call goes on and finds nobody.
+    for port 53, which is always served. If it raises OSError, the call goes on and finds nobody. ``desk`` is served in between.
 
     Raises OSError when the log's memory or the listener fails.
     """
@@ -47,12 +66,17 @@ def observe(listener: int, log: int, proc: int, open_listener: Callable[[str, in
     poller = select.poll()
     poller.register(listener, select.POLLIN)
     poller.register(stop, select.POLLIN)
+    if desk is not None:
+        poller.register(desk.fileno(), select.POLLIN)
     try:
         while True:
             ready = dict(poller.poll())
-            if stop in ready or ready[listener] != select.POLLIN:
+            if stop in ready or ready.get(listener, select.POLLIN) != select.POLLIN:
                 return
-            observer.serve()
+            if listener in ready:
+                observer.serve()
+            if desk is not None and desk.fileno() in ready and not desk.serve():
+                poller.unregister(desk.fileno())
     finally:
         observer.close()
 

@@ -25,6 +25,7 @@ from sandbox.linux.observer import observe
 from sandbox.linux.order import step
 from sandbox.linux.packets import open_tap
 from sandbox.linux.server import TAKEN
+from sandbox.linux.sockets import SocketDesk
 
 _CREDENTIALS = struct.Struct("=iII")  # struct ucred: pid, uid, gid
 
@@ -63,7 +64,8 @@ def run_warden(assignment: Assignment, box: socket.socket, maps: socket.socket, 
     listener = _take_listener(box, handover)
     if listener is not None:
         with step("observe the server"):
-            observe(listener, assignment.log, assignment.proc, listeners.open, init_handle)
+            desk = SocketDesk(box)
+            observe(listener, assignment.log, assignment.proc, listeners.open, init_handle, desk=desk)
         os.close(listener)
     select.select([init_handle], [], [])
     os.waitpid(init, 0)

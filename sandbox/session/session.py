@@ -5,21 +5,31 @@ from __future__ import annotations
 import itertools
 import os
 import time
+from contextlib import AbstractAsyncContextManager
+from typing import TYPE_CHECKING
 
 import anyio
 import anyio.to_thread
 
+from sandbox import client
 from sandbox.boxes.box import Box
-from sandbox.client import ClientSettings, Conversation, converse
+from sandbox.client import ClientSettings
 from sandbox.errors import BoxLostError, ServerStartError
 from sandbox.model import Call, Instrument, Observed, ProcessFact, Remark, Reply, SyscallEvent, Tool
 from sandbox.session.ground import Ground
+from sandbox.session.http import converse_inside
 from sandbox.world import ExchangeLog, read_tap
+
+if TYPE_CHECKING:  # importing it for real is left to the first conversation: it costs a second
+    from sandbox.client import Conversation
 
 _SPAWNING = frozenset({"fork", "vfork", "clone", "clone3", "execve", "execveat"})
 _NUMBERS = itertools.count(1)
 _REST_POLL_S = 0.002
 """Two looks this far apart that both find nothing new mean rest (a runnable thread is seen in between)."""
+
+_LINES_SHOWN, _LINE_SHOWN = 12, 300
+"""How much of a server's last words an error quotes: lines, and the end of each."""
 
 
 class Session:
@@ -148,13 +158,8 @@ class SessionTask:
         # Launching blocks for some 10 ms; in a thread, calls of the session in use are not delayed by it.
         box, exchanges = await anyio.to_thread.run_sync(_launch, ground)
         try:
-            settings = ClientSettings(
-                era=self._era, roots=ground.settings.roots, handshake_timeout_s=ground.settings.handshake_s
-            )
             try:
-                # The conversation closes its end of stdin, which is how a server is told to stop; the box's own
-                # end stays the box's.
-                async with converse(box.stdout, os.dup(box.stdin), settings=settings) as conversation:
+                async with self._conversation(box) as conversation:
                     self._session = Session(box, exchanges, conversation, ground)
                     self._ready.set()
                     await self._leave.wait()
@@ -166,6 +171,15 @@ class SessionTask:
             with anyio.CancelScope(shield=True):
                 await anyio.to_thread.run_sync(box.close)
             exchanges.close()
+
+    def _conversation(self, box: Box) -> AbstractAsyncContextManager[Conversation]:
+        how = self._ground.settings
+        settings = ClientSettings(era=self._era, roots=how.roots, handshake_timeout_s=how.handshake_s)
+        if how.transport == "http":
+            return converse_inside(box, how.port, how.path, settings)
+        # The conversation closes its end of stdin, which is how a server is told to stop; the box's own end stays the
+        # box's.
+        return client.converse(box.stdout, os.dup(box.stdin), settings=settings)
 
     async def ready(self) -> Session:
         """The session, once its server has answered the handshake.
@@ -199,8 +213,7 @@ def _launch(ground: Ground) -> tuple[Box, ExchangeLog]:
 
 def _with_stderr(error: ServerStartError, box: Box) -> ServerStartError:
     tail = box.stderr_tail().strip()
-    if not tail:
-        return error
-    lines = "\n".join(f"  {line}" for line in tail.splitlines()[-12:])
-    error.args = (f"{error}\nThe last lines of its stderr:\n{lines}",)
+    if tail:
+        lines = [f"  {line[-_LINE_SHOWN:]}" for line in tail.splitlines()[-_LINES_SHOWN:]]
+        error.args = ("\n".join([str(error), "The last lines that it wrote:", *lines]),)
     return error
