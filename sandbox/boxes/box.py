@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import socket
 import threading
 from collections.abc import Callable
@@ -14,13 +15,13 @@ from sandbox.boxes.attendant import Attendant
 from sandbox.boxes.canaries import Canaries
 from sandbox.boxes.ends import Ends, kill
 from sandbox.boxes.limits import Usage
-from sandbox.boxes.plan import Limits
 from sandbox.boxes.ports import connect_any, listening_ports
 from sandbox.boxes.processes import describe, is_quiet, processes_of
 from sandbox.boxes.stderr import StderrTail
 from sandbox.errors import BoxLostError
+from sandbox.linux.beneath import open_beneath
 from sandbox.linux.sockets import SOCKETS
-from sandbox.model import CanaryRead, ProcessFact
+from sandbox.model import CanaryRead, Limits, ProcessFact
 
 _STATUS_S = 1.0
 """Bound on the wait for init's word on a server that has ended, in seconds."""
@@ -167,6 +168,25 @@ class Box:
                 self._usage.check_disk()
                 self._usage.note_exit(self.exit_status)
             return list(self._usage.hits.items())
+
+    def look(self, path: str) -> os.stat_result | None:
+        """The attributes of an absolute path as the box shows it now, ids as the host numbers them.
+
+        None where nothing is, and where a symlink leads there: no link that the server made is followed.
+        """
+        with self._lock:
+            if self._closed:
+                return None
+            try:
+                opened = open_beneath(
+                    self._ends.root, path.strip("/") or ".", os.O_PATH | os.O_NOFOLLOW, cross_devices=True
+                )
+            except OSError:
+                return None
+        try:
+            return os.fstat(opened)
+        finally:
+            os.close(opened)
 
     def kill_server(self) -> None:
         """Kill the server's own process and wait for its end; idempotent."""

@@ -22,7 +22,9 @@ from sandbox.model import (
     Trial,
     Weight,
 )
+from sandbox.probe.denied import denied_writes
 from sandbox.session import Session
+from sandbox.workspace import HOME
 
 _LASTING = frozenset(
     {
@@ -77,6 +79,7 @@ class LiveBox:
     dirty: bool = False
     control: Step | None = None
     prepared: list[Step] = field(default_factory=list)
+    user: int | None = None
 
     @property
     def usable(self) -> bool:
@@ -85,6 +88,8 @@ class LiveBox:
 
     async def begin(self, idle_ms: float) -> None:
         """Take what start-up did out of the account, then record the idle control."""
+        home = self.session.box.look(HOME)
+        self.user = None if home is None else home.st_uid
         observed = await self.session.idle(0)
         self.startup_effects = await self._effects(observed)
         self.collector.begin()
@@ -134,7 +139,9 @@ class LiveBox:
         if kind is not StepKind.IDLE:
             effects = mark_background(effects, tuple(self.idle_effects))
         unreached = [("box-limit", text) for _, text in observed.limits_hit]
-        unreached += [("refused-by-box", e.summary) for e in effects if e.kind is EffectKind.REFUSED]
+        if self.user is not None:
+            denied = denied_writes(observed.events, self.session.box.look, self.user)
+            unreached += [("refused-by-box", sentence) for sentence in denied]
         step = Step(
             kind=kind,
             call=call,

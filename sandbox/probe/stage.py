@@ -14,10 +14,10 @@ import anyio
 import anyio.to_thread
 
 from sandbox.boxes.launcher import Launcher
-from sandbox.boxes.plan import BoxPlan, Exposure, Limits
+from sandbox.boxes.plan import BoxPlan, Exposure
 from sandbox.effects import Collector, Readers
 from sandbox.evidence.content import ContentStore
-from sandbox.model import SeedEntry
+from sandbox.model import Limits, SeedEntry
 from sandbox.session import Ground, Session, SessionPool, SessionSettings
 from sandbox.targets import Launch
 from sandbox.workspace import DEFAULT_WORKSPACE, HOME, Furnishing, Surroundings, furnish, plant_canaries

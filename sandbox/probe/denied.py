@@ -1,0 +1,60 @@
+"""Writes that only our box denied: the server's user may not write there, though whoever runs it outside might.
+
+Such a denial proves nothing about the tool (design, section 3, rule 5). The observer sees the attempt, not its
+result, so the permissions that the box shows decide.
+"""
+
+from __future__ import annotations
+
+import os
+import posixpath
+import stat
+from collections.abc import Callable, Iterable
+
+from sandbox.model import SyscallEvent
+
+Look = Callable[[str], os.stat_result | None]
+"""The attributes of a path as the box shows it, without following links; None where nothing is or can be seen."""
+
+_CHANGES_FOLDER = frozenset(
+    "creat mkdir mkdirat mknod mknodat unlink unlinkat rmdir rename renameat renameat2".split()
+)
+_OPENS = frozenset({"open", "openat", "openat2"})
+_NOT_FILES = ("/proc/", "/dev/", "/sys/")
+
+
+def denied_writes(events: Iterable[SyscallEvent], look: Look, user: int) -> tuple[str, ...]:
+    """A sentence for each path that the server tried to change and that its user may not.
+
+    ``user`` is the server's user id as the host numbers it, as in the attributes that ``look`` gives. Opening a
+    file for writing without creating or truncating it is no attempt: programs probe that way before they read.
+    """
+    told: dict[str, str] = {}
+    for event in events:
+        path = event.path
+        if not path.startswith("/") or path.startswith(_NOT_FILES) or path in told or event.denied:
+            continue
+        if _is_attempt(event) and _is_denied(event, look, user):
+            told[path] = f"the box's user may not write {path}"
+    return tuple(told.values())
+
+
+def _is_attempt(event: SyscallEvent) -> bool:
+    return event.name in _CHANGES_FOLDER or (
+        event.name in _OPENS and bool(event.flags & (os.O_CREAT | os.O_TRUNC))
+    )
+
+
+def _is_denied(event: SyscallEvent, look: Look, user: int) -> bool:
+    if event.name in _OPENS or event.name == "creat":
+        there = look(event.path)
+        if there is not None:
+            return stat.S_ISREG(there.st_mode) and not _may_write(there, user)
+    folder = look(posixpath.dirname(event.path))
+    return folder is not None and stat.S_ISDIR(folder.st_mode) and not _may_write(folder, user)
+
+
+def _may_write(facts: os.stat_result, user: int) -> bool:
+    if facts.st_uid == user:
+        return bool(facts.st_mode & stat.S_IWUSR)
+    return bool(facts.st_mode & stat.S_IWOTH)
