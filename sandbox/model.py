@@ -142,6 +142,21 @@ class SeedEntry:
     mtime: float = 1_700_000_000.0
 
 
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What a box may use: memory of all its processes together (MiB), processes and threads, the size of one file (MiB), the
+    scratch on which all its files lie (MiB, a tmpfs), and open files per process.
+
+    The defaults let the real servers and their tools (node, git, pip) run; no more than a few of them fit a small machine.
+    """
+
+    memory_mb: int = 2048
+    processes: int = 512
+    file_mb: int = 256
+    disk_mb: int = 512
+    open_files: int = 4096
+
+
 # --- calls --------------------------------------------------------------------------------------
 
 
@@ -524,6 +539,16 @@ class Severity(StrEnum):
     HIGH = "high"
     MEDIUM = "medium"
     LOW = "low"
+
+
+class FailOn(StrEnum):
+    """The least serious verdict that makes a run fail; each rung includes the ones above it."""
+
+    CONTRADICTED = "contradicted"
+    """A contradiction at certain or likely, and an effect that was observed once."""
+    INCONCLUSIVE = "inconclusive"
+    OVERCAUTIOUS = "overcautious"
+    NEVER = "never"
 
 
 @dataclass(frozen=True, slots=True)

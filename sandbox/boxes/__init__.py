@@ -3,6 +3,7 @@
 from sandbox.boxes.box import Box, Layer
 from sandbox.boxes.ladder import Rung, ladder
 from sandbox.boxes.launcher import Launcher
-from sandbox.boxes.plan import BoxPlan, Exposure, Limits
+from sandbox.boxes.plan import BoxPlan, Exposure
+from sandbox.model import Limits
 
 __all__ = ["Box", "BoxPlan", "Exposure", "Launcher", "Layer", "Limits", "Rung", "ladder"]

@@ -11,8 +11,8 @@ import signal
 
 import psutil
 
-from sandbox.boxes.plan import Limits
 from sandbox.boxes.processes import census, count_threads, memory_of, processes_of
+from sandbox.model import Limits
 
 _CROWDED = 0.9
 """The part of the process limit that counts as all of it: where forks fail, processes give up as fast as others are made, so that

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from sandbox.model import SeedEntry
+from sandbox.model import Limits, SeedEntry
 
 HOME = "/home/user"
 """The server's home folder, fresh in every box, unless the plan names another one."""
@@ -20,21 +20,6 @@ class Exposure:
     """
 
     path: str
-
-
-@dataclass(frozen=True, slots=True)
-class Limits:
-    """What a box may use: memory of all its processes together (MiB), processes and threads, the size of one file (MiB), the
-    scratch on which all its files lie (MiB, a tmpfs), and open files per process.
-
-    The defaults let the real servers and their tools (node, git, pip) run; no more than a few of them fit a small machine.
-    """
-
-    memory_mb: int = 2048
-    processes: int = 512
-    file_mb: int = 256
-    disk_mb: int = 512
-    open_files: int = 4096
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,5 +38,5 @@ class BoxPlan:
     seeds: tuple[SeedEntry, ...] = ()
     home: str = HOME
     canaries: tuple[str, ...] = ()
-    limits: Limits = Limits()
+    limits: Limits = field(default_factory=Limits)
     stdout_is_log: bool = False

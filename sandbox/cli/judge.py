@@ -14,7 +14,7 @@ from sandbox.config import resolve_settings
 from sandbox.evidence.runs import find_run, load_evidence, load_record, load_report
 from sandbox.judge import report_tool
 from sandbox.model import Instrument, Report
-from sandbox.policy import FailOn, exit_code, profile_named
+from sandbox.policy import exit_code, profile_named
 from sandbox.report.console import make_console
 from sandbox.report.document import dumps
 from sandbox.report.terminal import render_report
@@ -53,7 +53,7 @@ def command(run: str, profile: str, runs: str, *, as_json: bool, verbose: bool, 
         versions={"hintproof": sandbox.__version__},
         complete=finished,
     )
-    code = exit_code(report, FailOn(settings.fail_on), settings.min_severity, settings.min_coverage)
+    code = exit_code(report, settings.fail_on, settings.min_severity, settings.min_coverage)
     report = dataclasses.replace(report, exit_code=int(code))
     if as_json:
         sys.stdout.write(dumps(report))

@@ -12,7 +12,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from sandbox.boxes.plan import Limits
 from sandbox.config import Settings, resolve_settings
 from sandbox.events import Event, Listener
 from sandbox.evidence.runs import RunFolder, RunRecord, new_run_id
@@ -76,15 +75,12 @@ def job_for(command: tuple[str, ...], options: Mapping[str, Any], *, cwd: Path |
     launch = resolve(
         command, cwd=start, env=settings.env, expose=settings.expose, workspace=settings.workspace
     )
-    limits = settings.limits
     return Job(
         command=command,
         settings=settings,
         launch=launch,
         stage=StageSettings(
-            limits=Limits(
-                limits.memory_mb, limits.processes, limits.file_mb, limits.disk_mb, limits.open_files
-            ),
+            limits=settings.limits,
             session=SessionSettings(
                 handshake_s=settings.timeouts.start,
                 quiet_ms=settings.timeouts.quiet * 1000,

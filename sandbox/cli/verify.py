@@ -20,7 +20,7 @@ from sandbox.cli.options import (
 )
 from sandbox.cli.setup import Job, job_for, listening, run_folder
 from sandbox.model import Call, Json, Report
-from sandbox.policy import FailOn, exit_code
+from sandbox.policy import exit_code
 from sandbox.report.console import make_console
 from sandbox.report.document import dumps, to_json
 from sandbox.report.terminal import render_report
@@ -70,7 +70,7 @@ def verify_job(job: Job, *, quiet: bool, calls: tuple[Call, ...] = ()) -> Report
         )
         report = anyio.run(partial(verify, job.launch, options, folder, listener))
         settings = job.settings
-        code = exit_code(report, FailOn(settings.fail_on), settings.min_severity, settings.min_coverage)
+        code = exit_code(report, settings.fail_on, settings.min_severity, settings.min_coverage)
         report = dataclasses.replace(report, exit_code=int(code))
         folder.save_report(to_json(report, job.secrets))
     return report

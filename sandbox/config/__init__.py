@@ -2,13 +2,11 @@
 
 from sandbox.config.files import SettingsFile, find_settings_file
 from sandbox.config.resolve import resolve_settings
-from sandbox.config.settings import AllowRule, Budget, FailOn, Limits, Settings, Timeouts
+from sandbox.config.settings import AllowRule, Budget, Settings, Timeouts
 
 __all__ = [
     "AllowRule",
     "Budget",
-    "FailOn",
-    "Limits",
     "Settings",
     "SettingsFile",
     "Timeouts",

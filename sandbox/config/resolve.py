@@ -10,9 +10,9 @@ from typing import TypeVar
 
 from sandbox.config import values
 from sandbox.config.files import SettingsFile, find_settings_file
-from sandbox.config.settings import PROFILES, TRANSPORTS, AllowRule, FailOn, Settings
+from sandbox.config.settings import PROFILES, TRANSPORTS, AllowRule, Settings
 from sandbox.errors import ConfigError, UsageError
-from sandbox.model import Severity
+from sandbox.model import FailOn, Severity
 
 _Value = TypeVar("_Value")
 

@@ -5,24 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import date
-from enum import StrEnum
 from pathlib import Path
 
-from sandbox.model import Severity
+from sandbox.model import FailOn, Limits, Severity
 
 PROFILES = ("spec",)
 """What a hint's words can mean (design, section 2); further profiles come as data."""
 
 TRANSPORTS = ("stdio", "http")
-
-
-class FailOn(StrEnum):
-    """The ladder of ``--fail-on``: each rung fails a run for its own verdict and for those before it."""
-
-    CONTRADICTED = "contradicted"
-    INCONCLUSIVE = "inconclusive"
-    OVERCAUTIOUS = "overcautious"
-    NEVER = "never"
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,17 +21,6 @@ class Budget:
 
     seconds: float | None = None
     calls: int | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Limits:
-    """What one box may use: megabytes (2**20 bytes) of memory, of one file and of disk, numbers of processes and open files."""
-
-    memory_mb: int = 2048
-    processes: int = 512
-    file_mb: int = 256
-    disk_mb: int = 512
-    open_files: int = 4096
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +63,7 @@ class Settings:
     profile: str = "spec"
     seed: int = 0
     budget: Budget = Budget()
-    limits: Limits = Limits()
+    limits: Limits = field(default_factory=Limits)
     timeouts: Timeouts = Timeouts()
     workspace: Path | None = None
     env: Mapping[str, str] = field(default_factory=dict)

@@ -12,7 +12,8 @@ from datetime import date
 from difflib import get_close_matches
 from typing import TypeVar
 
-from sandbox.config.settings import Budget, Limits, Timeouts
+from sandbox.config.settings import Budget, Timeouts
+from sandbox.model import Limits
 
 _Number = TypeVar("_Number", int, float)
 

@@ -1,6 +1,6 @@
 """What the words mean: reason codes, profiles, the fail-on ladder, and an explanation of each."""
 
-from sandbox.policy.exits import FailOn, coverage, exit_code, worst
+from sandbox.policy.exits import coverage, exit_code, worst
 from sandbox.policy.explain import codes, explain
 from sandbox.policy.profiles import PROFILES, SPEC, Profile, profile_named
 from sandbox.policy.reasons import REASONS, Reason, ReasonEntry
@@ -9,7 +9,6 @@ __all__ = [
     "PROFILES",
     "REASONS",
     "SPEC",
-    "FailOn",
     "Profile",
     "Reason",
     "ReasonEntry",

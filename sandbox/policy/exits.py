@@ -3,22 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from enum import StrEnum
 
 from sandbox.errors import ExitCode
-from sandbox.model import Confidence, Finding, Report, Severity, Verdict
+from sandbox.model import Confidence, FailOn, Finding, Report, Severity, Verdict
 from sandbox.policy.reasons import Reason
-
-
-class FailOn(StrEnum):
-    """The least serious verdict that makes a run fail; each rung includes the ones above it."""
-
-    CONTRADICTED = "contradicted"
-    """A contradiction at certain or likely, and an effect that was observed once."""
-    INCONCLUSIVE = "inconclusive"
-    OVERCAUTIOUS = "overcautious"
-    NEVER = "never"
-
 
 _SERIOUSNESS = {Severity.LOW: 0, Severity.MEDIUM: 1, Severity.HIGH: 2}
 

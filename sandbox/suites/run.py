@@ -8,22 +8,13 @@ from pathlib import Path
 
 from sandbox.errors import ExitCode, HintproofError
 from sandbox.model import Report
+from sandbox.policy import worst
 from sandbox.suites.compare import Comparison, compare
 from sandbox.suites.load import find_scenarios, load_scenario
 from sandbox.suites.scenario import Scenario
 
 Runner = Callable[[Scenario], Report]
 """Verifies the server of one scenario. Raises HintproofError where that was not possible."""
-
-_WORST_FIRST = (
-    ExitCode.OUR_FAULT,
-    ExitCode.NO_SANDBOX,
-    ExitCode.CONTRADICTED,
-    ExitCode.SERVER_UNREACHABLE,
-    ExitCode.NOTHING_VERIFIED,
-    ExitCode.USAGE,
-)
-"""The order of the design (section 6); usage errors of one target come last, before success."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,8 +54,7 @@ def run_scenarios(paths: Iterable[Path], runner: Runner) -> Iterator[ScenarioRes
 
 def exit_code(results: Sequence[ScenarioResult]) -> ExitCode:
     """The worst of the scenarios' codes."""
-    codes = {result.exit_code for result in results}
-    return next((code for code in _WORST_FIRST if code in codes), ExitCode.OK)
+    return worst(result.exit_code for result in results)
 
 
 def story(result: ScenarioResult) -> tuple[str, ...]:

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from sandbox.config import Budget, FailOn, Limits, Settings, find_settings_file, resolve_settings
+from sandbox.config import Budget, Settings, find_settings_file, resolve_settings
 from sandbox.errors import ConfigError, UsageError
-from sandbox.model import Severity
+from sandbox.model import FailOn, Limits, Severity
 
 
 def resolved(folder: Path, environ: Mapping[str, str] | None = None, **flags: object) -> Settings:

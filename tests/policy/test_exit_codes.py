@@ -10,6 +10,7 @@ from sandbox.errors import ExitCode
 from sandbox.model import (
     Confidence,
     Declared,
+    FailOn,
     Finding,
     Hint,
     Report,
@@ -19,7 +20,7 @@ from sandbox.model import (
     ToolReport,
     Verdict,
 )
-from sandbox.policy import FailOn, coverage, exit_code, worst
+from sandbox.policy import coverage, exit_code, worst
 
 PLAIN = Finding(
     "0" * 10,
