@@ -147,7 +147,7 @@ class Daemon:
 
     def _request(self, request: dict[str, str], descriptors: Sequence[int]) -> None:
         try:
-            socket.send_fds(self._control, [json.dumps(request).encode()], descriptors, socket.MSG_NOSIGNAL)
+            socket.send_fds(self._control, [json.dumps(request).encode()], descriptors)
         except OSError as error:
             raise BoxLostError(f"the launcher daemon is gone: {self.last_words() or error}") from error
 

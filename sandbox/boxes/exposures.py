@@ -75,6 +75,7 @@ def _trace(path: str) -> tuple[str, dict[str, str]]:
     links: dict[str, str] = {}
     pending = path.split("/")
     current = ""
+    hops = 0
     while pending:
         part = pending.pop(0)
         if part in ("", "."):
@@ -88,7 +89,8 @@ def _trace(path: str) -> tuple[str, dict[str, str]]:
         except OSError:  # no symlink, or nothing there
             current = step
             continue
-        if len(links) >= _LINK_LIMIT:
+        hops += 1
+        if hops > _LINK_LIMIT:
             raise UsageError(f"{path} cannot be exposed: its symlinks lead in a circle")
         links[step] = target
         pending = target.split("/") + pending

@@ -12,8 +12,8 @@ from sandbox.boxes.canaries import CanaryWatch
 from sandbox.boxes.daemon import Daemon
 from sandbox.boxes.ends import Ends
 from sandbox.boxes.exposures import Layout, lay_out
-from sandbox.boxes.ladder import climb
 from sandbox.boxes.plan import BoxPlan, Exposure
+from sandbox.boxes.rungs import climb
 from sandbox.errors import BoxLostError
 from sandbox.linux.order import LayerOrder, Order, StepError
 

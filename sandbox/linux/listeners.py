@@ -6,6 +6,7 @@ the first contact, right before the connect or send that needs them runs.
 
 from __future__ import annotations
 
+import array
 import contextlib
 import ipaddress
 import json
@@ -70,7 +71,9 @@ class Listeners:
                 entries.append({"proto": protocol, "ip": ip, "port": port})
                 descriptors.append(listener.fileno())
             message = json.dumps({"sockets": entries}).encode()
-            socket.send_fds(self._gateway, [message], descriptors, socket.MSG_DONTWAIT | socket.MSG_NOSIGNAL)
+            # Not socket.send_fds(), which ignores its flags (Python 3.11) and would wait.
+            rights = (socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", descriptors))
+            self._gateway.sendmsg([message], [rights], socket.MSG_DONTWAIT | socket.MSG_NOSIGNAL)
 
 
 def _listen(protocol: str, ip: str, port: int) -> socket.socket:

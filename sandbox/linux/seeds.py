@@ -54,21 +54,22 @@ class Place:
 
 
 class Planter:
-    """Writes entries into upper layers that no server can see yet.
+    """Writes entries, owned by ``owner``, into upper layers that no server can see yet.
 
     A folder that an entry needs and that is not there gets the mode and owner of the same folder in the lower layer;
     where there is none, mode 755 and its parent's owner.
     """
 
-    def __init__(self, places: Sequence[Place]) -> None:
+    def __init__(self, places: Sequence[Place], owner: int = SERVER_ID) -> None:
+        self._owner = owner
         self._places = sorted(places, key=lambda place: len(place.prefix), reverse=True)
         self._folders: dict[str, str] = {}
         self._times: list[tuple[str, float]] = []
 
     def plant(self, entry: SeedEntry) -> None:
-        """Write one entry, owned by the server. Raises OSError, and ValueError for an unknown kind."""
+        """Write one entry. Raises OSError, and ValueError for an unknown kind."""
         if entry.kind == "dir":
-            self.folder(entry.path, entry.mode, SERVER_ID)
+            self.folder(entry.path, entry.mode, self._owner)
             self._times.append((self._folder(entry.path), entry.mtime))
             return
         target = self._prepare(entry.path)
@@ -79,7 +80,7 @@ class Planter:
                 os.symlink(entry.target, target)
             case _:
                 raise ValueError(f"no kind of seed: {entry.kind}")
-        os.chown(target, SERVER_ID, SERVER_ID, follow_symlinks=False)
+        os.chown(target, self._owner, self._owner, follow_symlinks=False)
         os.utime(target, (entry.mtime, entry.mtime), follow_symlinks=False)
 
     def folder(self, path: str, mode: int, owner: int) -> None:
@@ -105,7 +106,7 @@ class Planter:
             while os.sendfile(copied, source, None, 1 << 30):
                 continue
             os.fchmod(copied, stat.S_IMODE(facts.st_mode))
-            os.fchown(copied, SERVER_ID, SERVER_ID)
+            os.fchown(copied, self._owner, self._owner)
             os.utime(copied, ns=(facts.st_atime_ns, facts.st_mtime_ns))
         finally:
             os.close(copied)
