@@ -22,14 +22,23 @@ def finding_id(
 
 
 def grouped_evidence(decided_by: Sequence[Sighting]) -> tuple[Evidence, ...]:
-    """The deciding sightings by step, in their order, one step for each set of arguments, at most 8 steps."""
+    """The deciding sightings by step, in their order, at most 8 steps.
+
+    A second step with the same arguments is among them only where it shows a kind of effect that the steps before it
+    did not: what comes after the reply beside what the reply left.
+    """
     steps: dict[tuple[str, int], list[Sighting]] = {}
     for sighting in decided_by:
         steps.setdefault((sighting.trial.id, sighting.index), []).append(sighting)
-    chosen: dict[str, list[Sighting]] = {}
+    chosen: list[list[Sighting]] = []
+    shown: dict[str, set[EffectKind]] = {}
     for group in steps.values():
-        chosen.setdefault(canonical(group[0].call), group)
-    return tuple(_evidence(group) for group in list(chosen.values())[:_EVIDENCE_KEPT])
+        kinds = {sighting.effect.kind for sighting in group}
+        known = shown.setdefault(canonical(group[0].call), set())
+        if not kinds <= known:
+            known |= kinds
+            chosen.append(group)
+    return tuple(_evidence(group) for group in chosen[:_EVIDENCE_KEPT])
 
 
 def severity_of(decided_by: Sequence[Sighting]) -> Severity:

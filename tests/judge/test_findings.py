@@ -20,6 +20,7 @@ from trialbuilders import (
     probe,
     repeat,
     request,
+    settle,
     tool,
     twice,
 )
@@ -70,6 +71,13 @@ def test_the_smallest_arguments_come_first_and_each_set_once() -> None:
     )
     calls = [proof.call.arguments for proof in on(Hint.READ_ONLY, facts).evidence if proof.call]
     assert calls == [{"a": "x"}, {"a": "much longer"}]
+
+
+def test_a_step_with_the_same_arguments_is_shown_where_it_adds_another_kind_of_effect() -> None:
+    left = effect(EffectKind.PROCESS_LEFT, "sleep")
+    facts = evidence(tool(read_only=True), *twice(call(left), repeat(left), settle(CREATED)))
+    shown = [(proof.trial, proof.step) for proof in on(Hint.READ_ONLY, facts).evidence]
+    assert shown == [("p1", 0), ("p1", 2)]
 
 
 def test_a_suspicion_lists_every_trial_that_may_be_tried_again() -> None:
