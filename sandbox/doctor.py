@@ -6,7 +6,7 @@ import importlib
 import shutil
 from dataclasses import dataclass
 
-from sandbox.boxes.ladder import ladder
+from sandbox.boxes.rungs import ladder
 from sandbox.errors import BoxLostError
 from sandbox.world import World
 

@@ -18,6 +18,7 @@ from sandbox.evidence.codec import encode
 from sandbox.investigate import investigate
 from sandbox.model import Json, Purpose, Verdict
 from sandbox.report.console import make_console
+from sandbox.report.escaping import Masker, plain_json
 from sandbox.report.timeline import render_timeline
 
 
@@ -55,7 +56,7 @@ def command(
             )
         )
     if as_json:
-        sys.stdout.write(json.dumps(encode(found.evidence), indent=1) + "\n")
+        sys.stdout.write(json.dumps(plain_json(encode(found.evidence), Masker(job.secrets)), indent=1) + "\n")
     else:
         trials = [trial for trial in found.evidence.trials if trial.purpose is Purpose.PROBE]
         render_timeline(trials, found.report, make_console(sys.stdout), secrets=job.secrets, verbose=verbose)

@@ -15,8 +15,11 @@ from sandbox.cli.setup import Job, job_for
 from sandbox.errors import UsageError
 from sandbox.listing import Listing, list_server
 from sandbox.report.console import make_console
-from sandbox.report.escaping import visible
+from sandbox.report.escaping import Masker, plain_json, visible
 from sandbox.report.listing import render_listing
+
+_SENT_SHOWN = 4000
+"""Characters of one argument set that are shown; ``--json`` shows all."""
 
 
 @click.command("list", cls=ServerCommand)
@@ -28,8 +31,7 @@ def list_command(target: tuple[str, ...], as_json: bool, **options: Any) -> None
     job = job_for(server_command(target), options)
     listing = _listing(job)
     if as_json:
-        tools = [dict(tool.definition) for tool in listing.tools]
-        sys.stdout.write(json.dumps({"tools": tools}, indent=1) + "\n")
+        _print_json({"tools": [tool.definition for tool in listing.tools]}, job)
         return
     render_listing(
         listing.facts,
@@ -60,14 +62,20 @@ def arguments_command(tool: str | None, as_json: bool, **options: Any) -> None:
             name: [{"label": p.label, "arguments": p.arguments, "origin": p.origin} for p in proposals]
             for name, proposals in chosen.items()
         }
-        sys.stdout.write(json.dumps(data, indent=1) + "\n")
+        _print_json(data, job)
         return
+    mask = Masker(job.secrets)
     for name, proposals in chosen.items():
-        click.echo(visible(name))
+        click.echo(visible(mask(name)))
         for proposal in proposals:
             sent = json.dumps(proposal.arguments, ensure_ascii=True)
-            click.echo(f"  {visible(proposal.label)}: {sent}")
-            click.echo(f"      {visible(proposal.origin)}")
+            click.echo(f"  {visible(mask(f'{proposal.label}: {sent}'), _SENT_SHOWN)}")
+            if proposal.origin:
+                click.echo(f"      {visible(mask(proposal.origin))}")
+
+
+def _print_json(data: object, job: Job) -> None:
+    sys.stdout.write(json.dumps(plain_json(data, Masker(job.secrets)), indent=1) + "\n")
 
 
 def _listing(job: Job, calls: int = 0) -> Listing:

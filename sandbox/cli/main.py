@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import importlib
 import sys
+import traceback
+from collections.abc import Sequence
+from difflib import get_close_matches
+from typing import NoReturn
 
 import click
 
 import sandbox
 from sandbox.errors import ExitCode, HintproofError
+from sandbox.report.escaping import Masker, visible_lines
 
 _COMMANDS = {
     "verify": ("Verify the hints of every tool of a server.", "verify:command"),
@@ -22,6 +27,11 @@ _COMMANDS = {
     "explain": ("Explain a verdict, reason code, hint or weight.", "explain:command"),
 }
 """Each command's line of help and where it lives, so that the list costs no import."""
+
+_LINES_SAID, _LINE_SAID = 200, 4000
+_OUR_FAULT = (
+    "hintproof: this is a fault of hintproof, not of the server. Please report it with the lines above."
+)
 
 
 class LazyGroup(click.Group):
@@ -39,6 +49,15 @@ class LazyGroup(click.Group):
         command = getattr(importlib.import_module(f"sandbox.cli.{module}"), name)
         assert isinstance(command, click.Command)
         return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """The command that the first word names, or an error with the nearest one."""
+        near = get_close_matches(args[0], _COMMANDS, n=1)
+        if near and args[0] not in _COMMANDS:
+            ctx.fail(f"No such command {args[0]!r}. Did you mean {near[0]}?")
+        return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
         """The list in ``--help``, written without importing any command."""
@@ -64,26 +83,28 @@ def cli() -> None:
 
 def main() -> None:
     """Run the command line and exit with the code of the design's table."""
+    secrets: list[str] = []
+    """Values that must not be said, as far as the command got to know them."""
     try:
-        code = cli.main(standalone_mode=False)
-    except click.exceptions.Abort:
-        _say("Interrupted.")
-        sys.exit(ExitCode.INTERRUPTED)
+        code = cli.main(prog_name="hintproof", standalone_mode=False, obj=secrets)
+    except (click.exceptions.Abort, KeyboardInterrupt):
+        _end("Interrupted.", ExitCode.INTERRUPTED)
     except click.ClickException as error:
         error.show()
         sys.exit(ExitCode.USAGE)
-    except KeyboardInterrupt:
-        _say("Interrupted. Tools that had finished are saved in the run folder.")
-        sys.exit(ExitCode.INTERRUPTED)
     except HintproofError as error:
-        _say(f"hintproof: {error}")
-        sys.exit(error.exit_code)
+        _end(f"hintproof: {error}", error.exit_code, secrets)
     except BrokenPipeError:
         # The reader of our output went away; Python would complain once more while flushing at exit.
         sys.stderr.close()
         sys.exit(ExitCode.OK)
+    except Exception:  # noqa: BLE001 - whatever it is, it is our fault, and must not pass for a verdict
+        _end(f"{traceback.format_exc()}\n{_OUR_FAULT}", ExitCode.OUR_FAULT, secrets)
     sys.exit(code if isinstance(code, int) else ExitCode.OK)
 
 
-def _say(text: str) -> None:
-    click.echo(text, err=True)
+def _end(text: str, code: ExitCode, secrets: Sequence[str] = ()) -> NoReturn:
+    """Say something for people, which may quote the server, and exit."""
+    lines = visible_lines(Masker(secrets)(text), _LINES_SAID, _LINE_SAID)
+    click.echo("\n".join(lines), err=True)
+    sys.exit(code)

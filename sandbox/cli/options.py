@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, TypeVar
 
 import click
 
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
+
+DEFAULT_RUNS = Path(".hintproof/runs")
+"""Where runs are kept unless ``--runs`` says otherwise."""
 
 _COMMAND = "hintproof.command"
 
@@ -49,6 +53,15 @@ def server_command(extra: tuple[str, ...] = ()) -> tuple[str, ...]:
     return command
 
 
+runs_option = click.option(
+    "--runs",
+    metavar="DIR",
+    type=click.Path(path_type=Path),
+    default=DEFAULT_RUNS,
+    help=f"Where runs are kept (default {DEFAULT_RUNS}).",
+)
+"""Where runs are kept, as every command that makes or reads one calls it."""
+
 _LAUNCH = (
     click.option("--workspace", metavar="DIR", help="A folder to copy into the box as the workspace."),
     click.option(
@@ -74,7 +87,7 @@ _LAUNCH = (
         "--timeout", "timeouts", multiple=True, metavar="NAME=SECONDS", help="start=30, call=15, quiet=2."
     ),
     click.option("--seed", metavar="N", help="Makes the generated arguments differ (default 0)."),
-    click.option("--runs", metavar="DIR", default=".hintproof/runs", help="Where runs are kept."),
+    runs_option,
 )
 _PROBE = (
     click.option("--tool", "tools", multiple=True, metavar="PATTERN", help="Only tools whose name matches."),

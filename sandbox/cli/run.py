@@ -7,20 +7,20 @@ from typing import Any
 
 import click
 
-from sandbox.cli.options import output_options
+from sandbox.cli.options import output_options, runs_option
 from sandbox.cli.setup import job_for
 from sandbox.cli.verify import verify_job
 from sandbox.errors import ExitCode
 from sandbox.model import Report
-from sandbox.report.escaping import visible
+from sandbox.report.escaping import Masker, visible_lines
 from sandbox.suites import Scenario, exit_code, run_scenarios, story
 
 
 @click.command("run")
 @click.argument("scenarios", nargs=-1, required=True, type=click.Path(path_type=Path))
-@click.option("--runs", metavar="DIR", default=".hintproof/runs", help="Where runs are kept.")
+@runs_option
 @output_options
-def command(scenarios: tuple[Path, ...], runs: str, as_json: bool, quiet: bool, verbose: bool) -> int:
+def command(scenarios: tuple[Path, ...], runs: Path, as_json: bool, quiet: bool, verbose: bool) -> int:
     """Run scenario files (or all `*.hintproof.yaml` below a folder) and compare verdicts with what they expect."""
     del verbose
     if as_json:
@@ -35,9 +35,10 @@ def command(scenarios: tuple[Path, ...], runs: str, as_json: bool, quiet: bool, 
         job = job_for(scenario.target, options, cwd=scenario.folder)
         return verify_job(job, quiet=quiet, calls=scenario.calls)
 
+    secrets: list[str] = click.get_current_context().obj or []
     results = []
     for result in run_scenarios(scenarios, runner):
         results.append(result)
         for line in story(result):
-            click.echo(visible(line))
+            click.echo("\n".join(visible_lines(Masker(secrets)(line), most=30)))
     return exit_code(results) if results else ExitCode.NOTHING_VERIFIED

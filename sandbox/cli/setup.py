@@ -6,12 +6,15 @@ import os
 import shlex
 import sys
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import click
+
+from sandbox.cli.options import DEFAULT_RUNS
 from sandbox.config import Settings, resolve_settings
 from sandbox.events import Event, Listener
 from sandbox.evidence.runs import RunFolder, RunRecord, new_run_id
@@ -19,6 +22,7 @@ from sandbox.policy import Profile, profile_named
 from sandbox.probe.settings import ProbeSettings
 from sandbox.probe.stage import StageSettings
 from sandbox.report.console import make_console
+from sandbox.report.escaping import MASK, Masker
 from sandbox.report.progress import progress
 from sandbox.session import SessionSettings
 from sandbox.targets import Launch, resolve
@@ -34,6 +38,7 @@ class Job:
     """One server to work on, with everything resolved."""
 
     command: tuple[str, ...]
+    cwd: Path
     settings: Settings
     launch: Launch
     stage: StageSettings
@@ -54,7 +59,15 @@ class Job:
     @property
     def secrets(self) -> tuple[str, ...]:
         """Values that no output may show: those given with ``-e``."""
-        return tuple(value for value in self.settings.env.values() if value)
+        return self.stage.secrets
+
+    @property
+    def invocation(self) -> tuple[str, ...]:
+        """The command line of hintproof, without the values of ``-e``, whatever their length."""
+        words = ["hintproof", *sys.argv[1:]]
+        for name, value in self.settings.env.items():
+            words = [word.replace(f"{name}={value}", f"{name}={MASK}") for word in words]
+        return tuple(map(Masker(self.secrets), words))
 
     @property
     def closed_world(self) -> tuple[str, ...]:
@@ -75,8 +88,9 @@ def job_for(command: tuple[str, ...], options: Mapping[str, Any], *, cwd: Path |
     launch = resolve(
         command, cwd=start, env=settings.env, expose=settings.expose, workspace=settings.workspace
     )
-    return Job(
+    job = Job(
         command=command,
+        cwd=start,
         settings=settings,
         launch=launch,
         stage=StageSettings(
@@ -89,6 +103,7 @@ def job_for(command: tuple[str, ...], options: Mapping[str, Any], *, cwd: Path |
                 path=settings.path,
             ),
             seed=settings.seed,
+            secrets=tuple(value for value in settings.env.values() if value),
         ),
         probe=ProbeSettings(
             seed=settings.seed,
@@ -96,34 +111,48 @@ def job_for(command: tuple[str, ...], options: Mapping[str, Any], *, cwd: Path |
             budget_s=settings.budget.seconds or 0,
             budget_calls=settings.budget.calls or 0,
         ),
-        runs=Path(options.get("runs") or ".hintproof/runs"),
+        runs=Path(options.get("runs") or DEFAULT_RUNS),
         flags={**flags, "env": [word.split("=", 1)[0] for word in flags.get("env") or ()]},
     )
+    keep_secret(job.secrets)
+    return job
+
+
+def keep_secret(values: Iterable[str]) -> None:
+    """Have the door of the command line mask these values in whatever it says at the end."""
+    context = click.get_current_context(silent=True)
+    if context is not None and isinstance(context.obj, list):
+        context.obj.extend(values)
 
 
 @contextmanager
 def run_folder(job: Job) -> Iterator[RunFolder]:
-    """A new run folder with the record of what is run. Values of ``-e`` are not written to it."""
-    with RunFolder(job.runs, new_run_id()) as folder:
-        folder.save_record(
-            RunRecord(
-                run=folder.path.name,
-                target=job.target,
-                command=job.command,
-                invocation=tuple(_masked(sys.argv, job.secrets)),
-                seed=job.probe.seed,
-                started_at=time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
-                launch={**job.flags, "cwd": str(Path.cwd())},
+    """A new run folder with the record of what is run. Values of ``-e`` are not written to it.
+
+    Where the run ends before its time, says how to see the tools that had finished; without any, nothing is left.
+    """
+    with RunFolder(job.runs, new_run_id(), Masker(job.secrets)) as folder:
+        try:
+            folder.save_record(
+                RunRecord(
+                    run=folder.path.name,
+                    target=job.target,
+                    command=job.command,
+                    invocation=job.invocation,
+                    seed=job.probe.seed,
+                    started_at=time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+                    launch={**job.flags, "cwd": str(job.cwd)},
+                )
             )
-        )
-        yield folder
-
-
-def _masked(words: list[str], secrets: tuple[str, ...]) -> Iterator[str]:
-    for word in words:
-        for secret in secrets:
-            word = word.replace(secret, "***")  # noqa: PLW2901
-        yield word
+            yield folder
+        except BaseException:  # an interrupt too
+            if folder.saved_tools:
+                where = "" if job.runs == DEFAULT_RUNS else f" --runs {shlex.quote(str(job.runs))}"
+                judge = f"hintproof judge {folder.path.name}{where}"
+                click.echo(f"{folder.saved_tools} finished tools are kept: {judge}", err=True)
+            else:
+                folder.discard()
+            raise
 
 
 @contextmanager

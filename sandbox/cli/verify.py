@@ -60,7 +60,7 @@ def verify_job(job: Job, *, quiet: bool, calls: tuple[Call, ...] = ()) -> Report
     with run_folder(job) as folder, listening(quiet, job.secrets) as listener:
         options = VerifyOptions(
             target=job.target,
-            invocation=tuple(sys.argv),
+            invocation=job.invocation,
             profile=job.profile,
             probe=job.probe,
             stage=dataclasses.replace(job.stage, content=folder.path / "content"),

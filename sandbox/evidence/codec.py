@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from enum import Enum
 from functools import cache
 from types import UnionType
@@ -30,6 +30,15 @@ def encode(value: object) -> Any:
         # Lone surrogates of server-controlled text cannot be written as UTF-8.
         return value.encode("utf-8", "backslashreplace").decode()
     return value
+
+
+def masked(data: Any, mask: Callable[[str], str]) -> Any:
+    """Plain JSON with every text in it, keys included, as ``mask`` leaves it."""
+    if isinstance(data, str):
+        return mask(data)
+    if isinstance(data, dict):
+        return {mask(key): masked(item, mask) for key, item in data.items()}
+    return [masked(item, mask) for item in data] if isinstance(data, list) else data
 
 
 @cache

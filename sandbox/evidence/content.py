@@ -33,11 +33,20 @@ def digest_of(content: bytes) -> str:
 class ContentStore:
     """Keeps content by digest, in memory up to :data:`MEMORY_CAP`, beyond that in a run folder if one was given.
 
-    Safe to use from several threads: the boxes of one run share it, so that equal seeds are held once.
+    Safe to use from several threads: the boxes of one run share it, so that equal seeds are held once. Content in which
+    one of ``secrets`` stands is never written.
     """
 
-    def __init__(self, folder: Path | None = None, *, memory: int = MEMORY_CAP, disk: int = DISK_CAP) -> None:
+    def __init__(
+        self,
+        folder: Path | None = None,
+        *,
+        memory: int = MEMORY_CAP,
+        disk: int = DISK_CAP,
+        secrets: Iterable[str] = (),
+    ) -> None:
         self._folder = folder
+        self._secrets = tuple(secret.encode("utf-8", "surrogateescape") for secret in secrets)
         self._memory = memory
         self._disk = disk
         self._held: OrderedDict[str, bytes] = OrderedDict()
@@ -104,7 +113,7 @@ class ContentStore:
     def _write(self, digest: str, content: bytes) -> None:
         if self._folder is None or digest in self._written:
             return
-        if self._spent + len(content) > self._disk:
+        if self._spent + len(content) > self._disk or any(secret in content for secret in self._secrets):
             return
         try:
             self._folder.mkdir(parents=True, exist_ok=True)

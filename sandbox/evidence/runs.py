@@ -15,14 +15,14 @@ import re
 import secrets
 import shutil
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from sandbox.errors import DiskFullError, EvidenceError, RunNotFoundError
-from sandbox.evidence.codec import decode, encode
+from sandbox.errors import DiskFullError, EvidenceError, RunNotFoundError, UsageError
+from sandbox.evidence.codec import decode, encode, masked
 from sandbox.model import ToolEvidence
 
 KEPT_RUNS = 20
@@ -59,12 +59,9 @@ def _writing(path: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM):
-            raise DiskFullError(
-                f"Cannot write {path}: {error.strerror}. Tools that had finished are saved beside it. "
-                "Free some space or choose another folder with --runs DIR."
-            ) from error
-        raise
+        raise DiskFullError(
+            f"Cannot write {path}: {error.strerror}. Free some space or choose another folder with --runs DIR."
+        ) from error
 
 
 def write_atomically(path: Path, text: str) -> None:
@@ -85,29 +82,42 @@ def write_atomically(path: Path, text: str) -> None:
 
 
 class RunFolder:
-    """One run's folder, open for writing. It holds a lock so that no other run cleans it away."""
+    """One run's folder, open for writing. It holds a lock so that no other run cleans it away.
 
-    def __init__(self, root: Path, run: str) -> None:
+    ``mask`` takes out of every text what must not be written.
+
+    Raises:
+        UsageError: there can be no such folder.
+        DiskFullError: the disk is full.
+    """
+
+    def __init__(self, root: Path, run: str, mask: Callable[[str], str] = str) -> None:
         self.path = root / run
-        with _writing(self.path):
+        self.saved_tools = 0
+        self._mask = mask
+        try:
             (self.path / "tools").mkdir(parents=True, exist_ok=False)
             self._lock = os.open(self.path / ".lock", os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
+        except OSError as error:
+            kind = DiskFullError if error.errno in (errno.ENOSPC, errno.EDQUOT) else UsageError
+            raise kind(
+                f"No run can be kept in {root}: {error.strerror}. Choose another folder with --runs DIR."
+            ) from error
         fcntl.flock(self._lock, fcntl.LOCK_EX)
-        self._saved = 0
 
     def save_record(self, record: RunRecord) -> None:
         """Write what is being run."""
-        write_atomically(self.path / "run.json", json.dumps(encode(record), indent=1))
+        write_atomically(self.path / "run.json", json.dumps(self._plain(record), indent=1))
 
     def save_tool(self, evidence: ToolEvidence) -> None:
         """Write the evidence of one finished tool."""
-        name = f"{self._saved:03d}-{_slug(evidence.tool.name)}.json"
-        self._saved += 1
-        write_atomically(self.path / "tools" / name, json.dumps(encode(evidence)))
+        name = f"{self.saved_tools:03d}-{_slug(self._mask(evidence.tool.name))}.json"
+        write_atomically(self.path / "tools" / name, json.dumps(self._plain(evidence)))
+        self.saved_tools += 1
 
     def save_wire(self, box: str, lines: list[tuple[float, str, str]]) -> None:
         """Write the wire log of one box: (ms, direction, text) per line."""
-        text = "".join(json.dumps(encode(line)) + "\n" for line in lines)
+        text = "".join(json.dumps(self._plain(line)) + "\n" for line in lines)
         write_atomically(self.path / "wire" / f"{_slug(box)}.jsonl", text)
 
     def save_report(self, report: Mapping[str, Any]) -> Path:
@@ -116,10 +126,17 @@ class RunFolder:
         write_atomically(path, json.dumps(report, indent=1, ensure_ascii=True) + "\n")
         return path
 
+    def discard(self) -> None:
+        """Remove the folder: the run came to nothing. Closing it is still due."""
+        shutil.rmtree(self.path, ignore_errors=True)
+
     def close(self) -> None:
         """Release the lock and remove the oldest finished runs beyond :data:`KEPT_RUNS`."""
         os.close(self._lock)
         _forget_old_runs(self.path.parent)
+
+    def _plain(self, fact: object) -> Any:
+        return masked(encode(fact), self._mask)
 
     def __enter__(self) -> RunFolder:
         return self

@@ -29,13 +29,14 @@ class StageSettings:
     """What a stage is set with, beyond the launch itself.
 
     ``limits`` are the box's; ``seed`` makes canaries and samples; ``content`` is the folder that large before and after
-    content spills to.
+    content spills to, without what holds one of ``secrets``.
     """
 
     limits: Limits
     session: SessionSettings
     seed: int
     content: Path | None = None
+    secrets: tuple[str, ...] = ()
 
 
 @dataclass(slots=True)
@@ -80,7 +81,7 @@ async def staged(launch: Launch, settings: StageSettings, *, spares: int = 1) ->
         importing = importer.submit(import_module, "sandbox.client.conversation")
         world = stack.enter_context(closing(World.start()))
         launcher = stack.enter_context(closing(await anyio.to_thread.run_sync(Launcher.start)))
-        content = stack.enter_context(closing(ContentStore(settings.content)))
+        content = stack.enter_context(closing(ContentStore(settings.content, secrets=settings.secrets)))
         readers = stack.enter_context(Readers())
         plan = box_plan(launch, furnishing, world, settings)
         roots = settings.session.roots or (furnishing.surroundings.workspace,)
