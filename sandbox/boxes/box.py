@@ -34,8 +34,8 @@ _SOCKETS_S = 5.0
 class Layer:
     """One writable layer of a box.
 
-    ``prefix`` is where it appears in the box; of two that hold a path the deeper one counts. ``lower`` is the folder of the
-    host below it, or None where there is nothing below. ``upper`` is a directory descriptor of what the server
+    ``prefix`` is where it appears in the box; of two that hold a path the deeper one counts. ``lower`` is a path to
+    the folder below it, valid in this process and while the box is open, or None where there is nothing below. ``upper`` is a directory descriptor of what the server
     changed, which the box owns.
     """
 

@@ -106,9 +106,11 @@ class Daemon:
             watched = answers.expect("watched")
             for descriptor in watched.descriptors:
                 ours.callback(os.close, descriptor)
-            skeleton, root, proc, shared_memory, *uppers = answers.expect("built").descriptors
+            built = answers.expect("built")
             ours.pop_all()
         init, tap = watched.descriptors
+        root, proc, shared_memory, *layers = built.descriptors
+        count = int(str(built.value))
         return Ends(
             answers,
             int(str(watched.value)),
@@ -116,11 +118,11 @@ class Daemon:
             *engine_ends,
             EventLog(log),
             tap,
-            skeleton,
             root,
             proc,
             shared_memory,
-            tuple(uppers),
+            tuple(layers[:count]),
+            tuple(layers[count:]),
         )
 
     def last_words(self) -> str:

@@ -22,7 +22,7 @@ class Ends:
 
     ``init`` and ``server`` are pidfds (``server`` is -1 until :meth:`go`); ``stdin``, ``stdout`` and ``stderr`` the engine's
     ends of the server's pipes; ``events`` the system calls; ``tap`` the packet tap; ``root``, ``proc`` and ``shared_memory`` folders of
-    the box; ``skeleton`` the root's lower layer; ``uppers`` what the server changed, the root's first.
+    the box; ``uppers`` hold what the server changed and ``lowers`` what lies below, the root's first.
     """
 
     answers: Answers
@@ -33,11 +33,11 @@ class Ends:
     stderr: int
     events: EventLog
     tap: int
-    skeleton: int
     root: int
     proc: int
     shared_memory: int
     uppers: tuple[int, ...]
+    lowers: tuple[int, ...]
     server: int = -1
 
     def go(self) -> None:
@@ -62,7 +62,7 @@ class Ends:
         dispose(self.tap)
         descriptors = (
             *(self.init, self.server, self.stdin, self.stdout, self.stderr),
-            *(self.skeleton, self.root, self.proc, self.shared_memory, *self.uppers),
+            *(self.root, self.proc, self.shared_memory, *self.uppers, *self.lowers),
         )
         for descriptor in descriptors:
             if descriptor >= 0:

@@ -19,7 +19,7 @@ from sandbox.linux.base import SYSTEM_FOLDERS
 _OURS = ("/etc", "/proc", "/sys", "/dev")
 """Folders that the box has its own of. The first may be exposed in parts."""
 
-_LAYER_LIMIT = 200  # each costs a descriptor in one message, of which the kernel passes at most 253
+_LAYER_LIMIT = 100  # each costs two descriptors in one message, of which the kernel passes at most 253
 _LINK_LIMIT = 40  # as the kernel's own (path_resolution(7))
 
 

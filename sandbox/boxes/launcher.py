@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import os
 import threading
+from pathlib import PurePath
 
 from sandbox.boxes.attendant import Attendant
 from sandbox.boxes.box import Box, Layer
@@ -138,12 +139,10 @@ class Launcher:
 
 
 def _layers(layout: Layout, ends: Ends) -> tuple[Layer, ...]:
-    root, *uppers = ends.uppers
-    # The skeleton has no path on the host. With the dot, the link is in the middle of the path, where it is followed.
-    skeleton = f"/proc/{os.getpid()}/fd/{ends.skeleton}/."
-    deep = [Layer(path, path, upper) for path, upper in zip(layout.layers, uppers, strict=True)]
-    deep.append(Layer("/dev/shm", None, ends.shared_memory))
-    return (
-        *sorted(deep, key=lambda layer: layer.prefix.count("/"), reverse=True),
-        Layer("/", skeleton, root),
-    )
+    prefixes = ("/", *layout.layers)
+    # By descriptor, which shows the owners that the box sees. With the dot, the link is in the middle of the path,
+    # where it is followed.
+    lowers = (f"/proc/{os.getpid()}/fd/{lower}/." for lower in ends.lowers)
+    layers = [Layer(*parts) for parts in zip(prefixes, lowers, ends.uppers, strict=True)]
+    layers.append(Layer("/dev/shm", None, ends.shared_memory))
+    return tuple(sorted(layers, key=lambda layer: len(PurePath(layer.prefix).parts), reverse=True))

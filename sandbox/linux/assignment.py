@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from sandbox.linux.base import SKELETON
+from sandbox.linux.base import Lower
 from sandbox.linux.order import Order
 from sandbox.model import SeedEntry
 
@@ -13,16 +13,12 @@ from sandbox.model import SeedEntry
 class Sources:
     """What a box is made of, made reachable by the daemon, which may see more of the host than the box's init.
 
-    ``layers`` are folders below the base, ``files`` descriptors; they go with those of the order.
+    ``lowers`` are the lower layers, the root's first and then those of the order; ``files`` are descriptors and go
+    with those of the order.
     """
 
-    layers: tuple[str, ...]
+    lowers: tuple[Lower, ...]
     files: tuple[int, ...]
-
-    @property
-    def lowers(self) -> tuple[str, ...]:
-        """The lower layer of each overlay, the root's first."""
-        return (SKELETON, *self.layers)
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +27,7 @@ class Assignment:
 
     ``extra_size`` is what files and seeds need in the scratch beyond the order's ``disk_size``, in bytes; ``stdio`` are the
     server's ends of its three pipes; ``log`` is the event log; ``gateway`` the socket on which listeners are passed on; ``proc``
-    the host's /proc; ``skeleton`` the root's lower layer, for the engine.
+    the host's /proc.
     """
 
     order: Order
@@ -42,4 +38,3 @@ class Assignment:
     log: int
     gateway: int | None
     proc: int
-    skeleton: int

@@ -125,10 +125,18 @@ _OWN_ETC = {
 
 
 @dataclass(frozen=True, slots=True)
-class Base:
-    """What the daemon hands on to its boxes: a descriptor of the skeleton, one of the host's /proc."""
+class Lower:
+    """A lower layer: its path below the base, and a descriptor through which the engine sees it as the box does."""
 
-    skeleton: int
+    path: str
+    descriptor: int
+
+
+@dataclass(frozen=True, slots=True)
+class Base:
+    """What the daemon hands on to its boxes: the root's lower layer, and a descriptor of the host's /proc."""
+
+    skeleton: Lower
     proc: int
 
 
@@ -144,7 +152,7 @@ def build(server: int) -> Base:
     with step("copy the system's settings"):
         _build_skeleton(server)
         skeleton = os.open(SKELETON, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    return Base(skeleton, proc)
+    return Base(Lower(SKELETON, skeleton), proc)
 
 
 def _build_devices() -> None:

@@ -41,7 +41,7 @@ class Daemon:
         self._rung = rung
         self._server = namespaces.server_id(rung)
         self._base: Base = base.build(self._server)
-        self._layers = Layers()
+        self._layers = Layers(self._server)
         self._seeds: dict[str, tuple[SeedEntry, ...]] = {"": ()}
         self._wardens: dict[int, int] = {}
         self._poller = select.poll()
@@ -89,7 +89,7 @@ class Daemon:
         entries = self._seeds[order.seeds]
         extra_size = seeds.total_size(entries)
         with step("open what the box may see"):
-            layers = tuple(self._layers.provide(layer.lower) for layer in order.layers)
+            lowers = [self._base.skeleton, *(self._layers.provide(layer.lower) for layer in order.layers)]
             for _, source in order.files:
                 file = os.open(source, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
                 opened.append(file)
@@ -99,14 +99,13 @@ class Daemon:
                 extra_size += facts.st_size
         assignment = Assignment(
             order,
-            Sources(layers, tuple(opened)),
+            Sources(tuple(lowers), tuple(opened)),
             entries,
             extra_size,
             (stdin, stdout, stderr),
             log,
             gateway[0] if gateway else None,
             self._base.proc,
-            self._base.skeleton,
         )
         mine, wardens = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         daemon = os.getpid()

@@ -31,12 +31,11 @@ def run_init(assignment: Assignment, box: socket.socket, handover: socket.socket
     # The death signal tells nothing of a warden that was gone before it was asked for; its end of the socket does.
     if _hung_up(handover):
         return 1
+    lowers = [lower.descriptor for lower in assignment.sources.lowers]
     ours = [0, 1, 2, box.fileno(), handover.fileno(), *assignment.stdio]
-    syscalls.close_all_but([*ours, assignment.skeleton, *assignment.sources.files])
+    syscalls.close_all_but([*ours, *lowers, *assignment.sources.files])
     root = build(assignment)
-    socket.send_fds(
-        box, [json.dumps({"built": len(root.uppers)}).encode()], [assignment.skeleton, *root.descriptors]
-    )
+    socket.send_fds(box, [json.dumps({"built": len(lowers)}).encode()], [*root.descriptors, *lowers])
     spare = 2 if os.geteuid() == SERVER_ID else 0  # the warden and this process are the server's user too
     wakeups = _catch_child_signals()
     server = fork(lambda: become_server(assignment.order, box, handover, assignment.stdio, spare), box)

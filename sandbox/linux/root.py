@@ -66,13 +66,13 @@ def build(assignment: Assignment) -> Root:
     with step("mount the scratch"):
         _mount_scratch(assignment)
     with step("fill the upper layers"):
-        uppers = _make_uppers(assignment.sources.lowers)
+        uppers = _make_uppers([lower.path for lower in assignment.sources.lowers])
         _fill(assignment, uppers)
     with step("mount an overlay"):
         os.mkdir(_ROOT)
         prefixes = ("", *(layer.path for layer in assignment.order.layers))
         for number, lower in enumerate(assignment.sources.lowers):
-            _mount_overlay(number, lower, _ROOT + prefixes[number])
+            _mount_overlay(number, lower.path, _ROOT + prefixes[number])
     with step("mount /dev"):
         shared_memory = _mount_devices()
     with step("mount /proc"):
@@ -117,7 +117,8 @@ def _make_uppers(lowers: Sequence[str]) -> list[str]:
 def _fill(assignment: Assignment, uppers: Sequence[str]) -> None:
     order, sources = assignment.order, assignment.sources
     prefixes = ("/", *(layer.path for layer in order.layers))
-    places = [Place(*place) for place in zip(prefixes, uppers, sources.lowers, strict=True)]
+    lowers = [lower.path for lower in sources.lowers]
+    places = [Place(*place) for place in zip(prefixes, uppers, lowers, strict=True)]
     # A mount point lies in the layer that will be covered there.
     root_only = Planter(places[:1])
     for path, mode in order.folders:

@@ -41,8 +41,18 @@ _CAPABILITY_VERSION_3 = 0x20080522
 
 # System call numbers: those from 424 on are the same on every architecture, pivot_root is not.
 _PIVOT_ROOT = {"x86_64": 155, "aarch64": 41}
+_OPEN_TREE = 428
+_MOVE_MOUNT = 429
 _CLOSE_RANGE = 436
 _PIDFD_GETFD = 438
+_MOUNT_SETATTR = 442
+
+_AT_FDCWD = -100
+_AT_EMPTY_PATH = 0x1000
+_OPEN_TREE_CLONE = 1
+_OPEN_TREE_CLOEXEC = 0o2000000
+_MOVE_MOUNT_F_EMPTY_PATH = 4
+_MOUNT_ATTR_IDMAP = 0x00100000
 
 _libc = ctypes.CDLL(None, use_errno=True)
 
@@ -74,6 +84,28 @@ def mount(source: str | None, target: str, kind: str | None, flags: int = 0, dat
 def unmount(target: str, flags: int) -> None:
     """umount2(2)."""
     _check(_libc.umount2(_text(target), ctypes.c_int(flags)), f"umount2({target})")
+
+
+def open_tree(path: str) -> int:
+    """A descriptor of a detached copy of the mount at a path, without the mounts below it (open_tree(2), Linux 5.2)."""
+    flags = ctypes.c_uint(_OPEN_TREE_CLONE | _OPEN_TREE_CLOEXEC)
+    number = ctypes.c_long(_OPEN_TREE)
+    return _check(_libc.syscall(number, ctypes.c_int(_AT_FDCWD), _text(path), flags), f"open_tree({path})")
+
+
+def map_mount_ids(tree: int, user_namespace: int) -> None:
+    """Make a detached mount show its files' ids as a user namespace maps them (mount_setattr(2), Linux 5.12)."""
+    attributes = (ctypes.c_uint64 * 4)(_MOUNT_ATTR_IDMAP, 0, 0, user_namespace)
+    number, flags = ctypes.c_long(_MOUNT_SETATTR), ctypes.c_uint(_AT_EMPTY_PATH)
+    size = ctypes.c_size_t(ctypes.sizeof(attributes))
+    _check(_libc.syscall(number, ctypes.c_int(tree), b"", flags, attributes, size), "mount_setattr")
+
+
+def move_mount(tree: int, target: str) -> None:
+    """Attach a detached mount (move_mount(2), Linux 5.2)."""
+    number, flags = ctypes.c_long(_MOVE_MOUNT), ctypes.c_uint(_MOVE_MOUNT_F_EMPTY_PATH)
+    arguments = (ctypes.c_int(tree), b"", ctypes.c_int(_AT_FDCWD), _text(target), flags)
+    _check(_libc.syscall(number, *arguments), f"move_mount({target})")
 
 
 def pivot_root(new_root: str, put_old: str) -> None:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from conftest import read_all
+from conftest import read_all, read_line
 
 from sandbox.boxes import Box, Exposure
 from sandbox.boxes.exposures import lay_out
@@ -38,7 +39,29 @@ def test_an_exposed_folder_is_there_and_its_neighbours_are_not(sh: Launch, proje
 def test_it_is_a_layer_of_its_own_over_the_folder_of_the_host(sh: Launch, project: Path) -> None:
     box = sh("true", exposures=expose(project))
 
-    assert (str(project), str(project)) in [(layer.prefix, layer.lower) for layer in box.layers]
+    (layer,) = (layer for layer in box.layers if layer.prefix == str(project))
+    assert Path(f"{layer.lower}/file").samefile(project / "file")
+
+
+def test_what_the_owner_may_do_there_the_server_may_do_in_the_box(sh: Launch, project: Path) -> None:
+    (project / "file").chmod(0o600)
+    (project / "src").chmod(0o700)
+    box = sh(
+        f"cd {project}; cat file src/file; echo more >> file; touch src/new; stat -c %u . file src/file",
+        exposures=expose(project),
+    )
+
+    assert read_all(box) == "in projectin project/src1000\n1000\n1000\n"
+    assert box.stderr_tail() == ""
+    assert (project / "file").read_text() == "in project"
+
+
+def test_below_an_exposure_the_engine_sees_the_owners_that_the_box_sees(sh: Launch, project: Path) -> None:
+    box = sh(f"echo more >> {project}/file; echo ready; sleep 60", exposures=expose(project))
+    read_line(box)
+    (layer,) = (layer for layer in box.layers if layer.prefix == str(project))
+
+    assert os.stat("file", dir_fd=layer.upper).st_uid == os.stat(f"{layer.lower}/file").st_uid
 
 
 def test_nested_and_repeated_exposures_are_one_layer(project: Path) -> None:
