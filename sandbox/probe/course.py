@@ -7,15 +7,15 @@ from dataclasses import dataclass
 
 import anyio
 
-from sandbox.arguments import Learned
-from sandbox.model import Call, Effect, Json, Outcome, Purpose, Step, StepKind, Tool, ToolEvidence
+from sandbox.arguments import Learned, Proposal
+from sandbox.model import Call, Effect, Json, Purpose, Step, StepKind, Tool, ToolEvidence
 from sandbox.policy import Profile
 from sandbox.probe.aside import Aside, Settling
 from sandbox.probe.boxes import BoxKeeper
 from sandbox.probe.confirm import Confirmer
 from sandbox.probe.dossier import Dossier
 from sandbox.probe.late import LateSearch
-from sandbox.probe.live import lasting, telling
+from sandbox.probe.live import LiveBox, lasting, telling
 from sandbox.probe.order import in_probing_order, looks_like_read, makes_something
 from sandbox.probe.sweep import Sweep, proposal_call
 from sandbox.session import Session
@@ -174,43 +174,44 @@ class Course:
         return makers[: self._keeper.settings.prepare_calls]
 
     async def _probe_prepared(self, dossier: Dossier) -> None:
-        """Try a tool again where other tools have made something to work on: all makers first, then one each.
+        """Try a tool again in a box where other tools make something to work on, one after the other.
 
-        One maker can undo what another one made (a commit empties what was staged), hence the single ones.
+        The tool is called after each of them, because one can undo what another made (a commit empties what
+        was staged); all its argument sets are tried after the last one.
         """
         makers = self._makers(dossier.tool, seen_only=dossier.accepted > 0)
-        single = [[maker] for maker in makers] if len(makers) > 1 else []
-        for preparation in [makers, *single][: self._keeper.settings.preparations]:
-            if not preparation or self._keeper.spent() or not _needs_more(dossier):
-                return
-            await self._probe_after(preparation, dossier)
-
-    async def _probe_after(self, makers: list[tuple[Tool, Call]], dossier: Dossier) -> None:
+        if not makers or self._keeper.spent():
+            return
         settings, tool = self._keeper.settings, dossier.tool
-        box = await self._keeper.fresh()
+        box, learned = await self._keeper.fresh(), Learned()
         try:
-            learned = Learned()
             for maker, call in makers:
                 step = await box.call(StepKind.PREPARE, maker, call, settings.call_timeout_ms)
                 if step.reply is not None:
                     learned.absorb(call, step.reply)
                 self._on_call(step)
-            for proposal in self._sweep.proposals(tool, learned)[: settings.prepared_calls]:
-                if not box.session.alive or dossier.failures >= 2:
-                    break
-                step = await self._sweep.call(box, StepKind.CALL, dossier, proposal)
-                accepted = step.reply is not None and step.reply.outcome is Outcome.ACCEPTED
-                steps = [step]
-                if (accepted or lasting(step.effects)) and box.session.alive:
-                    call = proposal_call(tool, proposal)
-                    again = await box.call(StepKind.REPEAT, tool, call, settings.call_timeout_ms)
-                    self._on_call(again)
-                    steps.append(again)
-                dossier.trials.append(box.trial(tool, Purpose.PROBE, steps, number=self._keeper.number()))
-                if lasting(step.effects):
-                    break
+                tries = settings.prepared_calls if (maker, call) == makers[-1] else 2
+                for proposal in self._sweep.proposals(tool, learned)[:tries]:
+                    if not box.session.alive or dossier.failures >= 2:
+                        return
+                    if await self._try_prepared(box, dossier, proposal):
+                        return
         finally:
             await self._keeper.discard(box)
+
+    async def _try_prepared(self, box: LiveBox, dossier: Dossier, proposal: Proposal) -> bool:
+        """One call after preparations, repeated where it had an effect; whether it had one."""
+        accepted_before = dossier.accepted
+        steps = [await self._sweep.call(box, StepKind.CALL, dossier, proposal)]
+        changed = bool(lasting(steps[0].effects))
+        if (changed or (dossier.accepted and not accepted_before)) and box.session.alive:
+            call = proposal_call(dossier.tool, proposal)
+            timeout_ms = self._keeper.settings.call_timeout_ms
+            steps.append(await box.call(StepKind.REPEAT, dossier.tool, call, timeout_ms))
+            self._on_call(steps[-1])
+        number = self._keeper.number()
+        dossier.trials.append(box.trial(dossier.tool, Purpose.PROBE, steps, number=number))
+        return changed
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ class ProbeSettings:
     ``calls`` is how many argument sets one tool gets while nothing changes; ``dirty_boxes`` how many of them may
     cost a box each because they changed something. ``tool_ms`` ends a tool's sweep once something was
     accepted. ``idle_ms`` is the control before the first call of a box, ``settle_ms`` the long idle that ends a
-    shared box, ``dirty_settle_ms`` the one that ends the first box that a tool changed. ``preparations`` bounds the boxes in which a tool is tried after others; ``prepare_calls`` bounds the calls that make something for a tool to work on, ``prepared_calls`` its own
+    shared box, ``dirty_settle_ms`` the one that ends the first box that a tool changed. ``prepare_calls`` bounds the calls that make something for a tool to work on, ``prepared_calls`` its own
     calls after them. ``shrinks`` bounds the boxes spent on
     smaller arguments for one contradiction. ``budget_s`` and ``budget_calls`` bound the whole run (0: no bound).
     """
@@ -26,7 +26,6 @@ class ProbeSettings:
     settle_ms: float = 1_800
     dirty_settle_ms: float = 700
     confirm_idle_ms: float = 600
-    preparations: int = 4
     prepare_calls: int = 6
     prepared_calls: int = 6
     shrinks: int = 5

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import os
 from collections.abc import AsyncIterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, asynccontextmanager, closing
@@ -22,6 +23,10 @@ from sandbox.session import Ground, Session, SessionPool, SessionSettings
 from sandbox.targets import Launch
 from sandbox.workspace import DEFAULT_WORKSPACE, HOME, Furnishing, Surroundings, furnish, plant_canaries
 from sandbox.world import World
+
+
+SPARES = min(2, os.cpu_count() or 1)
+"""Boxes that start in advance: a server's own start is most of a run's work, and each keeps about one core busy."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +71,7 @@ class Stage:
 
 
 @asynccontextmanager
-async def staged(launch: Launch, settings: StageSettings, *, spares: int = 1) -> AsyncIterator[Stage]:
+async def staged(launch: Launch, settings: StageSettings, *, spares: int = SPARES) -> AsyncIterator[Stage]:
     """Start what a run needs; everything is closed on the way out, also after an error.
 
     Raises:
