@@ -24,7 +24,6 @@ from sandbox.targets import Launch
 from sandbox.workspace import DEFAULT_WORKSPACE, HOME, Furnishing, Surroundings, furnish, plant_canaries
 from sandbox.world import World
 
-
 SPARES = min(2, os.cpu_count() or 1)
 """Boxes that start in advance: a server's own start is most of a run's work, and each keeps about one core busy."""
 
