@@ -52,7 +52,12 @@ _PASSING = frozenset({Weight.BACKGROUND, Weight.TRANSIENT})
 
 def lasting(effects: tuple[Effect, ...]) -> tuple[Effect, ...]:
     """The effects after which a box is no longer as it was."""
-    return tuple(e for e in effects if e.kind in _LASTING and e.weight not in _PASSING)
+    return tuple(e for e in effects if e.kind in _LASTING and e.weight not in _PASSING and not _is_helper(e))
+
+
+def _is_helper(effect: Effect) -> bool:
+    """A child that the server keeps for its own use and that ends with it leaves the box as it was."""
+    return effect.kind is EffectKind.PROCESS_LEFT and effect.weight is Weight.INCIDENTAL
 
 
 def telling(effects: tuple[Effect, ...]) -> tuple[Effect, ...]:
