@@ -110,6 +110,14 @@ def _nothing_accepted(evidence: ToolEvidence, notes: dict[str, str]) -> tuple[Re
         reason = Reason.BUDGET_SPENT if Reason.BUDGET_SPENT in notes else Reason.NEVER_ACCEPTED
         return reason, notes.get(reason, "no call of the tool was made")
     outcomes = {step.reply.outcome for step in own_calls(evidence) if step.reply is not None}
+    limits = [
+        sentence
+        for step in own_calls(evidence)
+        for code, sentence in step.unreached
+        if code == Reason.BOX_LIMIT
+    ]
+    if limits:
+        return Reason.BOX_LIMIT, limits[0]
     if outcomes == {Outcome.CRASHED}:
         return Reason.CRASHED, f"the server died in each of {_count(evidence.tried, 'call')}"
     if outcomes == {Outcome.TIMED_OUT}:

@@ -13,7 +13,7 @@ from pathlib import Path
 import anyio
 import psutil
 
-from sandbox.boxes.plan import Limits
+from sandbox.model import Limits
 from sandbox.events import CallFinished, Event
 from sandbox.evidence.runs import RunFolder, new_run_id
 from sandbox.model import EffectKind, Finding, Hint, Report, ToolReport, Verdict
@@ -27,6 +27,7 @@ from sandbox.verify import VerifyOptions, verify
 CATALOGUES = (Path(__file__).parents[1] / "servers", Path(__file__).with_name("attackers"))
 PATIENCE_S = 10.0
 
+LIMITS = Limits()
 QUICK = ProbeSettings(shrinks=1, confirm_idle_ms=250, settle_ms=900, dirty_settle_ms=700, calls=8)
 """Fewer calls and shorter idling than a user's run; longer than every delay of the servers here."""
 
@@ -39,7 +40,7 @@ class Run:
     words: Sequence[str] = ()
     probe: ProbeSettings = QUICK
     tools: tuple[str, ...] = ()
-    limits: Limits = Limits()
+    limits: Limits = LIMITS
     handshake_s: float = 30.0
     expose: tuple[Path, ...] = ()
     env: tuple[tuple[str, str], ...] = ()

@@ -1,0 +1,58 @@
+"""Servers that take all there is, hang or die: bounded, told as such, and never at the cost of their other tools."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+
+import pytest
+from verifying import QUICK, Run, Twins
+
+from sandbox.errors import ExitCode
+from sandbox.model import EffectKind, Hint, Limits
+from sandbox.policy import exit_code
+
+READ_ONLY = Hint.READ_ONLY
+SMALL = Limits(memory_mb=256, processes=32, file_mb=128, disk_mb=64)
+
+
+@pytest.fixture(scope="module")
+def exhausts(verify_twins: Callable[[Run], Twins]) -> Twins:
+    return verify_twins(
+        Run("exhausts.py", limits=SMALL, probe=dataclasses.replace(QUICK, call_timeout_ms=2_000))
+    )
+
+
+@pytest.mark.parametrize(
+    ("tool", "reason", "why"),
+    [
+        ("fork_without_end", "box-limit", "processes"),
+        ("eat_memory", "box-limit", "memory"),
+        ("flood_stdout", "timed-out", "answered in time"),
+        ("never_answer", "timed-out", "answered in time"),
+        ("crash", "crashed", "died"),
+    ],
+)
+def test_a_tool_that_takes_all_there_is_is_inconclusive(
+    exhausts: Twins, tool: str, reason: str, why: str
+) -> None:
+    assert exhausts.lying.verdict(tool, READ_ONLY) == ("inconclusive", reason)
+    assert why in exhausts.lying.finding(tool, READ_ONLY).why
+
+
+def test_a_full_disk_does_not_hide_what_filled_it(exhausts: Twins) -> None:
+    assert exhausts.lying.verdict("fill_disk", READ_ONLY) == ("contradicted", "")
+    assert exhausts.lying.deciding("fill_disk", READ_ONLY) == {EffectKind.FILE_CREATED}
+
+
+def test_the_other_tools_of_such_a_server_are_still_judged(exhausts: Twins) -> None:
+    assert exhausts.lying.verdict("fine", READ_ONLY) == ("consistent", "")
+    assert len(exhausts.lying.report.tools) == 7
+    assert exit_code(exhausts.lying.report) is ExitCode.CONTRADICTED
+
+
+def test_the_honest_twin_takes_nothing(exhausts: Twins) -> None:
+    assert exit_code(exhausts.honest.report) is ExitCode.OK
+    for tool in exhausts.honest.report.tools:
+        if tool.tool.name != "fill_disk":
+            assert exhausts.honest.verdict(tool.tool.name, READ_ONLY) == ("consistent", "")
