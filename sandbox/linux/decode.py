@@ -23,9 +23,8 @@ _WORD = 0xFFFFFFFF
 _SOCKADDR_LIMIT = 128  # sizeof(struct sockaddr_storage)
 _MESSAGES_LIMIT = 1024  # UIO_MAXIOV: sendmmsg(2) looks at no more
 _MESSAGE_SIZE = 64  # sizeof(struct mmsghdr)
-_MESSAGE_NAME = struct.Struct(
-    "=QI"
-)  # how struct msghdr and mmsghdr start: where the address is, and how long
+# How struct msghdr and mmsghdr start: where the address is, and how long.
+_MESSAGE_NAME = struct.Struct("=QI")
 _POINTER = struct.Struct("=Q")
 
 

@@ -49,7 +49,7 @@ class Comparison:
 
 
 Condition = tuple[tuple[Comparison, ...], ...]
-"""Alternatives, each a conjunction of tests; true when one alternative is."""
+"""Alternatives, each a conjunction of comparisons; true when one alternative is."""
 
 ALWAYS: Condition = ((),)
 
