@@ -6,8 +6,10 @@ import dataclasses
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from datetime import date
 from fnmatch import fnmatchcase
 
+from sandbox.config import AllowRule
 from sandbox.errors import NothingVerifiedError
 from sandbox.events import (
     CallFinished,
@@ -22,7 +24,7 @@ from sandbox.events import (
     ToolStarted,
 )
 from sandbox.evidence.runs import RunFolder
-from sandbox.judge import report_tool
+from sandbox.judge import allow, report_tool
 from sandbox.model import (
     Declared,
     Hints,
@@ -50,7 +52,7 @@ class VerifyOptions:
     """What a verification is asked for.
 
     ``tools`` are name patterns (``fnmatch``; empty: all), ``examples`` argument sets of the user by tool name,
-    ``closed_world`` hosts that count as the server's own.
+    ``closed_world`` hosts that count as the server's own, ``allow`` effects that the user accepts.
     """
 
     target: str
@@ -60,6 +62,7 @@ class VerifyOptions:
     stage: StageSettings
     tools: tuple[str, ...] = ()
     closed_world: tuple[str, ...] = ()
+    allow: tuple[AllowRule, ...] = ()
     examples: Mapping[str, tuple[dict[str, Json], ...]] = field(default_factory=dict)
 
 
@@ -104,7 +107,7 @@ class _Verification:
                 keeper,
                 stage.surroundings,
                 PROFILES.values(),
-                on_finish=lambda evidence: self._finish(_noted(evidence, unstable)),
+                on_finish=lambda evidence: self._finish_in(stage, _noted(evidence, unstable)),
                 closed_world=self._options.closed_world,
                 examples=self._options.examples,
                 on_start=self._tool_started,
@@ -167,13 +170,25 @@ class _Verification:
             self._remarks[key] = remark
             self._tell(RemarkMade(remark))
 
-    def _finish(self, evidence: ToolEvidence) -> None:
+    def _finish_in(self, stage: Stage, evidence: ToolEvidence) -> None:
+        """Finish a tool and keep the content that its findings cite."""
+        report = self._finish(evidence)
+        cited = (
+            effect for finding in report.findings for each in finding.evidence for effect in each.effects
+        )
+        stage.content.save(digest for effect in cited for digest in (effect.before, effect.after) if digest)
+
+    def _finish(self, evidence: ToolEvidence) -> ToolReport:
         self._evidence[evidence.tool.name] = evidence
         self._folder.save_tool(evidence)
-        report = self._reports[evidence.tool.name] = report_tool(evidence, self._options.profile)
+        judged, remarks = allow(evidence, self._options.allow, date.today())  # noqa: DTZ011 - the user's own day
+        for remark in remarks:
+            self._remark(remark)
+        report = self._reports[evidence.tool.name] = report_tool(judged, self._options.profile)
         for finding in report.findings:
             self._tell(FindingMade(finding))
         self._tell(ToolFinished(report))
+        return report
 
     def _report(self, facts: ServerFacts, tools: tuple[Tool, ...]) -> Report:
         reports = tuple(self._reports[tool.name] for tool in tools if tool.name in self._reports)

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import dataclasses
 import sys
+from datetime import date
 from pathlib import Path
 
 import click
 
 import sandbox
 from sandbox.cli.options import fail_options, output_options, runs_option
-from sandbox.config import resolve_settings
+from sandbox.config import AllowRule, resolve_settings
 from sandbox.errors import NothingVerifiedError
 from sandbox.evidence.codec import decode
 from sandbox.evidence.runs import find_run, load_evidence, load_record, load_report
-from sandbox.judge import report_tool
+from sandbox.judge import allow, report_tool
 from sandbox.model import Instrument, Remark, Report, ServerFacts
 from sandbox.policy import Profile, exit_code, profile_named
 from sandbox.report.console import make_console
@@ -34,7 +35,7 @@ def command(
     """Judge the saved evidence of RUN (an id, the beginning of one, a folder, or `last`) again."""
     options.pop("quiet")  # judging shows no progress
     settings = resolve_settings(options, cwd=Path.cwd(), environ={})
-    report = _judged(find_run(runs, run), profile_named(profile))
+    report = _judged(find_run(runs, run), profile_named(profile), settings.allow)
     if not report.tools:
         raise NothingVerifiedError(f"Run {report.run} was stopped before its first tool was finished.")
     code = exit_code(report, settings.fail_on, settings.min_severity, settings.min_coverage)
@@ -46,7 +47,7 @@ def command(
     return report.exit_code
 
 
-def _judged(folder: Path, profile: Profile) -> Report:
+def _judged(folder: Path, profile: Profile, rules: tuple[AllowRule, ...]) -> Report:
     """The report of a run as it would be now: verdicts are new, what happened is as it was saved."""
     record = load_record(folder)
     newest = {evidence.tool.name: evidence for evidence in load_evidence(folder)}
@@ -68,7 +69,10 @@ def _judged(folder: Path, profile: Profile) -> Report:
             (decode(Instrument, each["instrument"]), decode(str, each["why"]))
             for each in saved.get("missing", ())
         ),
-        tools=tuple(report_tool(evidence, profile) for evidence in newest.values()),
+        tools=tuple(
+            report_tool(allow(evidence, rules, date.today())[0], profile)  # noqa: DTZ011 - the user's own day
+            for evidence in newest.values()
+        ),
         remarks=decode(tuple[Remark, ...], saved.get("remarks", [])),
         unreached=decode(tuple[str, ...], saved.get("unreached", [])),
         versions={"hintproof": sandbox.__version__},

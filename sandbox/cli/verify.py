@@ -66,6 +66,7 @@ def verify_job(job: Job, *, quiet: bool, calls: tuple[Call, ...] = ()) -> Report
             stage=dataclasses.replace(job.stage, content=folder.path / "content"),
             tools=job.settings.tools,
             closed_world=job.closed_world,
+            allow=job.settings.allow,
             examples=examples,
         )
         report = anyio.run(partial(verify, job.launch, options, folder, listener))
