@@ -13,18 +13,18 @@ from sandbox.model import SyscallEvent
 
 _MADE_BY = frozenset({"creat", "mkdir", "mkdirat", "mknod", "mknodat", "symlink", "symlinkat"})
 _REMOVED_BY = frozenset({"unlink", "unlinkat", "rmdir"})
-_RENAMED_BY = frozenset({"rename", "renameat", "renameat2"})
+RENAMED_BY = frozenset({"rename", "renameat", "renameat2"})
+LINKED_BY = frozenset({"link", "linkat"})
 _WRITTEN_BY = frozenset({"truncate", "ftruncate", "fallocate", "creat"})
 _OPENED_BY = frozenset({"open", "openat", "openat2"})
 _FILE_CALLS = (
     _MADE_BY
     | _REMOVED_BY
-    | _RENAMED_BY
+    | RENAMED_BY
     | _WRITTEN_BY
     | _OPENED_BY
+    | LINKED_BY
     | {
-        "link",
-        "linkat",
         "mmap-shared",
         "chmod",
         "fchmod",
@@ -83,7 +83,7 @@ class Attribution:
         for event in events:
             if event.name not in _FILE_CALLS or event.denied:
                 continue
-            for path in (event.path, event.target if event.name in _RENAMED_BY | {"link", "linkat"} else ""):
+            for path in (event.path, event.target if event.name in RENAMED_BY | LINKED_BY else ""):
                 if path:
                     self._last.pop(path, None)
                     self._last[path] = event
@@ -109,11 +109,11 @@ class Attribution:
         self._note(
             event.path,
             made=event.name in _MADE_BY or (opened and bool(event.flags & os.O_CREAT)),
-            removed=event.name in _REMOVED_BY | _RENAMED_BY,
+            removed=event.name in _REMOVED_BY | RENAMED_BY,
             written=event.name in _WRITTEN_BY or (opened and bool(event.flags & os.O_TRUNC)),
             opened=opened,
         )
-        if event.name in _RENAMED_BY | {"link", "linkat"}:
+        if event.name in RENAMED_BY | LINKED_BY:
             self._note(event.target, made=True)
 
     def _note(self, path: str, **what: bool) -> None:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
+from operator import itemgetter
 
 from sandbox.effects.attribution import Attribution, Trace
 from sandbox.effects.differ import FileDiffer
 from sandbox.effects.file_effects import FileEffects
+from sandbox.effects.mappings import Mappings
 from sandbox.effects.network import network_effects
 from sandbox.effects.processes import Processes, ipc_effects, refusals, secrets_read
 from sandbox.effects.provenance import Provenance
@@ -21,8 +24,6 @@ from sandbox.model import Effect, EffectKind, FileChange, Instrument, Observed, 
 
 MAX_EFFECTS = 200
 """Effects told of one step; the rest is counted in one more."""
-
-_MAPPED_CAP = 256
 
 _WORKING = re.compile(r"-(?:journal|wal|shm)$|/\.git/(?:.*\.lock|objects/.*)$")
 """Made and removed by every write of SQLite and git: nothing worth telling once it is gone."""
@@ -55,7 +56,7 @@ class Collector:
         )
         self._attribution = Attribution()
         self._processes = Processes()
-        self._mapped: dict[str, None] = {}
+        self._mappings = Mappings()
         grounds = Grounds(workspace.rstrip("/"), home.rstrip("/"), frozenset(canaries))
         self._files = FileEffects(
             differ=self._differ,
@@ -80,10 +81,8 @@ class Collector:
     def collect(self, observed: Observed) -> tuple[Effect, ...]:
         """The effects of one step in their order, at most :data:`MAX_EFFECTS` and one that counts the rest."""
         self._attribution.take(observed.events, observed.started_ns)
-        for event in observed.events:
-            if event.name == "mmap-shared" and event.path and len(self._mapped) < _MAPPED_CAP:
-                self._mapped[event.path] = None
-        changes = self._differ.scan(self._mapped)
+        self._mappings.take(observed.events)
+        changes = self._differ.scan([*self._differ.paths()] if self._mappings.lost else self._mappings.paths)
         effects, omitted = self._files.tell(changes, MAX_EFFECTS)
         effects += self._transient(changes)
         effects += network_effects(observed)
@@ -159,8 +158,7 @@ def _background_key(effect: Effect) -> tuple[EffectKind, str]:
 
 def _bounded(effects: list[Effect], omitted: int) -> tuple[Effect, ...]:
     if len(effects) > MAX_EFFECTS:
-        # What lasts and what went out is told before what passed.
-        effects.sort(key=lambda e: (e.weight is Weight.TRANSIENT, not e.loses))
+        effects = _telling_first(effects)
         omitted += len(effects) - MAX_EFFECTS
     kept = sorted(effects[:MAX_EFFECTS], key=lambda e: e.at_ms)
     if not omitted:
@@ -176,6 +174,21 @@ def _bounded(effects: list[Effect], omitted: int) -> tuple[Effect, ...]:
         detail={"omitted": omitted},
     )
     return (*kept, rest)
+
+
+def _telling_first(effects: Iterable[Effect]) -> list[Effect]:
+    """What counts before what does not, losses before the rest, and the kinds in turn: a flood of one kind, which a
+    claim may allow, must not push out the only effect of another."""
+    before: Counter[EffectKind] = Counter()
+    ranked = []
+    for effect in sorted(effects, key=lambda e: (_COUNTS_LESS.get(e.weight, 0), not e.loses)):
+        ranked.append((_COUNTS_LESS.get(effect.weight, 0), before[effect.kind], effect))
+        before[effect.kind] += 1
+    ranked.sort(key=itemgetter(0, 1))
+    return [effect for _, _, effect in ranked]
+
+
+_COUNTS_LESS = {Weight.INCIDENTAL: 1, Weight.TRANSIENT: 2}
 
 
 def _beneath(path: str, folders: Collection[str]) -> bool:

@@ -16,7 +16,7 @@ from sandbox.effects.readers.wal import MAGIC
 from sandbox.effects.volatile import fingerprint, mask_subject
 from sandbox.effects.weights import Grounds
 from sandbox.evidence.content import ContentStore
-from sandbox.model import ChangeKind, Confidence, Effect, EffectKind, FileChange, Json
+from sandbox.model import ChangeKind, Confidence, Effect, EffectKind, FileChange, Json, Weight
 
 _KINDS = {
     ChangeKind.CREATED: EffectKind.FILE_CREATED,
@@ -27,7 +27,7 @@ _KINDS = {
     ChangeKind.METADATA: EffectKind.FILE_METADATA,
 }
 _FIRST = (ChangeKind.DELETED, ChangeKind.REPLACED, ChangeKind.MODIFIED, ChangeKind.MOVED)
-"""Told first where there are too many changes to tell all."""
+"""Told first, among changes that weigh alike, where there are too many to tell all."""
 
 
 class FileEffects:
@@ -67,7 +67,9 @@ class FileEffects:
         for database, inside in groups.databases.items():
             effects += self._database(database, inside)
         # Only what is told is read: a checkout of thousands of files costs no more than its first ones.
-        plain = sorted(groups.plain, key=lambda change: change.kind not in _FIRST)
+        plain = sorted(
+            groups.plain, key=lambda c: (self._weight(c) is not Weight.MATERIAL, c.kind not in _FIRST)
+        )
         room = max(0, cap - len(effects))
         return effects + self._plain(plain[:room], kept), len(plain[room:])
 
@@ -183,7 +185,6 @@ class FileEffects:
 
     def _whole(self, change: FileChange, reading: Reading | None, doer: Doer, trouble: str) -> Effect:
         loses = _loses(change, reading)
-        made = change.kind is ChangeKind.CREATED or self._provenance.server_made(change.source or change.path)
         over = change.kind is ChangeKind.MOVED and change.existed
         detail: dict[str, Json] = {"type": change.type}
         for name, value in (("size", change.after_size), ("old_size", change.before_size)):
@@ -207,7 +208,7 @@ class FileEffects:
             at_ms=doer.at_ms,
             pid=doer.pid,
             executable=doer.executable,
-            weight=self._grounds.weigh(change.path, server_made=made),
+            weight=self._weight(change),
             loses=loses,
             own=self._provenance.is_own(change.path if over or not change.source else change.source),
             volatile=reading is not None and reading.volatile,
@@ -217,6 +218,10 @@ class FileEffects:
             diff=reading.diff if reading is not None else "",
             detail=detail,
         )
+
+    def _weight(self, change: FileChange) -> Weight:
+        made = change.kind is ChangeKind.CREATED or self._provenance.server_made(change.source or change.path)
+        return self._grounds.weigh(change.path, server_made=made)
 
     def _target(self, change: FileChange) -> str:
         content = self._content.get(change.after) if change.type == "symlink" and change.after else None

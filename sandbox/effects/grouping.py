@@ -32,6 +32,7 @@ _BOOKKEEPING = frozenset(
             "objects",
             "refs",
             "logs",
+            "logs/HEAD",
         ),
         *("objects/info", "objects/pack"),
     }
@@ -88,4 +89,5 @@ def _is_bookkeeping(change: FileChange, within: str, *, new_pack: bool) -> bool:
     if within == "objects" or within.startswith("objects/"):
         # New objects mean nothing; ones that vanish do, unless they were packed.
         return change.kind is ChangeKind.CREATED or new_pack or within.startswith("objects/info/")
-    return within in _BOOKKEEPING or within.startswith(("refs/", "logs/")) or within.endswith(".lock")
+    # A lock that is still there when all is quiet stops every git that comes after; one that passed is no change.
+    return within in _BOOKKEEPING or within.startswith(("refs/", "logs/refs/"))

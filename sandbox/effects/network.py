@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
 from sandbox.effects.volatile import fingerprint, mask, mask_subject
+from sandbox.linux.base import NAME_SERVER
 from sandbox.model import Effect, EffectKind, Exchange, Json, Observed, SyscallEvent, Weight
 
 OWN_NAMES = frozenset(
@@ -48,8 +49,7 @@ def network_effects(observed: Observed) -> Iterator[Effect]:
 def _lookups(observed: Observed) -> Iterator[Effect]:
     names: dict[str, list[Exchange]] = {}
     for exchange in observed.exchanges:
-        name = exchange.host.rstrip(".").lower() or "."
-        if exchange.kind == "dns" and exchange.host and not _is_own(name):
+        if _is_lookup(exchange) and not _is_own(name := _name(exchange)):
             names.setdefault(name, []).append(exchange)
     for name, queries in names.items():
         first = queries[0]
@@ -72,13 +72,28 @@ def _lookups(observed: Observed) -> Iterator[Effect]:
         )
 
 
+def _is_lookup(exchange: Exchange) -> bool:
+    """Whether a query counts by the name that it asks for.
+
+    One for a name of the box itself that goes to another resolver than the box's own tells that resolver whatever its
+    first labels say (``SECRET.localhost``): it is told by where it went.
+    """
+    if exchange.kind != "dns" or not exchange.host:
+        return False
+    return exchange.address == NAME_SERVER or not _is_own(_name(exchange))
+
+
+def _name(exchange: Exchange) -> str:
+    return exchange.host.rstrip(".").lower() or "."
+
+
 def _is_own(name: str) -> bool:
     return name in OWN_NAMES or name.endswith(_OWN_ENDS)
 
 
 def _contacts(observed: Observed, protocol: str, kind: EffectKind) -> Iterator[Effect]:
     asked = [exchange for exchange in observed.exchanges if exchange.kind == "dns"]
-    resolvers = {exchange.address for exchange in asked if exchange.host}
+    resolvers = {NAME_SERVER} | {exchange.address for exchange in asked if _is_lookup(exchange)}
     contacts: dict[tuple[str, int], _Contact] = {}
     for packet in observed.packets:
         if packet.protocol == protocol and not (packet.port == _DNS and packet.address in resolvers):

@@ -16,6 +16,7 @@ import pytest
 
 from sandbox.effects import Collector, Readers, mark_background
 from sandbox.evidence.content import ContentStore
+from sandbox.linux.base import NAME_SERVER
 from sandbox.model import (
     CanaryRead,
     Effect,
@@ -250,6 +251,32 @@ def test_a_flood_of_changes_is_bounded_and_counted(stage: Stage) -> None:
     assert any(effect.kind is K.FILE_DELETED for effect in effects)
 
 
+def test_a_flood_of_bookkeeping_does_not_push_out_what_counts(stage: Stage) -> None:
+    def flood() -> None:
+        cache = stage.root / ".cache"
+        cache.mkdir()
+        for number in range(300):
+            (cache / f"{number:03}").write_text("x")
+        (stage.root / "zz-taken.txt").write_text("x")
+
+    packet = Packet(now(500), "udp", "8.8.8.8", 123, 60)
+    effects = stage.step(flood, packets=(packet,))
+    assert len(effects) == 201
+    assert {e.subject for e in effects if e.weight is Weight.MATERIAL} == {
+        f"{HOME}/zz-taken.txt",
+        "8.8.8.8:123",
+    }
+
+
+def test_a_flood_of_one_kind_does_not_push_out_another(stage: Stage) -> None:
+    def flood() -> None:
+        for number in range(300):
+            (stage.work / f"{number:03}").write_text("x")
+
+    effects = stage.step(flood, packets=(Packet(now(500), "udp", "8.8.8.8", 123, 60),))
+    assert "8.8.8.8:123" in {effect.subject for effect in effects}
+
+
 # --- structured files ---------------------------------------------------------------------------
 
 
@@ -375,6 +402,14 @@ def test_a_hook_or_setting_of_git_is_no_bookkeeping(stage: Stage, repository: Pa
     assert only(stage.step(lambda: git(repository, "config", "core.pager", "evil"))).kind is K.FILE_MODIFIED
 
 
+@pytest.mark.parametrize("name", ["index.lock", "logs/taken.txt"])
+def test_what_git_does_not_leave_behind_is_no_bookkeeping(stage: Stage, repository: Path, name: str) -> None:
+    (repository / ".git/logs").mkdir(exist_ok=True)
+    stage.step()
+    effect = only(stage.step(lambda: (repository / ".git" / name).write_text("x")))
+    assert (effect.kind, effect.weight) == (K.FILE_CREATED, Weight.MATERIAL)
+
+
 def test_removed_objects_are_told_and_packed_ones_are_not(stage: Stage, repository: Path) -> None:
     assert stage.step(lambda: git(repository, "gc", "-q")) == ()
     effects = stage.step(lambda: shutil.rmtree(repository / ".git/objects/pack"))
@@ -432,12 +467,19 @@ def test_a_packet_that_nothing_foretold_is_still_contact(stage: Stage) -> None:
 
 def test_the_own_name_and_failed_probes_are_nothing(stage: Stage) -> None:
     own = tuple(
-        Exchange(now(), "dns", host=name, address="10.0.2.3", port=53)
+        Exchange(now(), "dns", host=name, address=NAME_SERVER, port=53)
         for name in ("box", "localhost", "box.localdomain")
     )
     probe = event("connect", address="unix:/var/run/nscd/socket")
-    packet = Packet(now(), "udp", "10.0.2.3", 53, 60)
+    packet = Packet(now(), "udp", NAME_SERVER, 53, 60)
     assert stage.step(exchanges=own, events=(probe,), packets=(packet,)) == ()
+
+
+@pytest.mark.parametrize("name", ["c2VjcmV0.localhost", "box", "c2VjcmV0.127.in-addr.arpa"])
+def test_an_own_name_asked_of_somebody_elses_resolver_is_contact(stage: Stage, name: str) -> None:
+    query = Exchange(now(), "dns", host=name, address="8.8.8.8", port=53)
+    effect = only(stage.step(exchanges=(query,), packets=(Packet(now(), "udp", "8.8.8.8", 53, 60),)))
+    assert (effect.kind, effect.subject) == (K.NET_DATAGRAM, "8.8.8.8:53")
 
 
 def test_data_that_only_looks_like_a_look_up_is_a_datagram(stage: Stage) -> None:
