@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from sandbox.judge.counting import NEEDED, is_contact, lasts, may_write_elsewhere, touches_existing
+from sandbox.judge.counting import (
+    NEEDED,
+    is_contact,
+    lasts,
+    loses,
+    may_write_elsewhere,
+    touches_existing,
+)
 from sandbox.judge.sightings import Sighting, accepted
 from sandbox.model import (
     Confidence,
@@ -16,6 +23,7 @@ from sandbox.model import (
     Step,
     StepKind,
     ToolEvidence,
+    Trial,
     Weight,
 )
 from sandbox.policy import Reason
@@ -56,6 +64,8 @@ def _blind_spots(
         yield Reason.IDLE_WRITES, f"the server does this while nothing is called: {idle.summary}"
     elif Reason.IDLE_WRITES in notes and hint is not Hint.OPEN_WORLD:
         yield Reason.IDLE_WRITES, notes[Reason.IDLE_WRITES]
+    elif (like_idle := _like_idle(hint, seen)) is not None:
+        yield Reason.IDLE_WRITES, f"the server does the like while nothing is called: {like_idle.summary}"
     if hint is not Hint.OPEN_WORLD:
         for sighting in seen:
             if may_write_elsewhere(sighting.effect):
@@ -194,6 +204,24 @@ def _idle_action(hint: Hint, evidence: ToolEvidence) -> Effect | None:
                 ):
                     return effect
     return None
+
+
+def _like_idle(hint: Hint, seen: Sequence[Sighting]) -> Effect | None:
+    """What a call left that the idle control showed the like of, at another place: the tool's own doing can hide there.
+
+    Background is told by a mask (one temporary name is like another), and only the very same place is beyond doubt.
+    """
+    for sighting in seen:
+        effect = sighting.effect
+        if effect.weight is not Weight.BACKGROUND or effect.subject in _idle_subjects(sighting.trial):
+            continue
+        if loses(effect) if hint is Hint.DESTRUCTIVE else hint is not Hint.OPEN_WORLD and lasts(effect):
+            return effect
+    return None
+
+
+def _idle_subjects(trial: Trial) -> set[str]:
+    return {effect.subject for step in trial.steps if step.kind is StepKind.IDLE for effect in step.effects}
 
 
 def _count(number: int, noun: str) -> str:

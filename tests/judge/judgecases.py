@@ -137,7 +137,21 @@ READ_ONLY_CASES = (
             *twice(call(replace(CREATED, weight=weight))),
             verdict=CONSISTENT,
         )
-        for weight in (Weight.INCIDENTAL, Weight.FIRST_USE, Weight.TRANSIENT, Weight.BACKGROUND)
+        for weight in (Weight.INCIDENTAL, Weight.FIRST_USE, Weight.TRANSIENT)
+    ),
+    _read_only(
+        "a write that the idle control shows too does not contradict a read",
+        *twice(idle(CREATED), call(replace(CREATED, weight=Weight.BACKGROUND))),
+        verdict=CONSISTENT,
+    ),
+    _read_only(
+        "a write that is only like one of the idle control leaves a read in doubt",
+        *twice(
+            idle(effect(EffectKind.FILE_CREATED, "/work/tmpab12cd34", own=True)),
+            call(effect(EffectKind.FILE_CREATED, "/work/tmpef56gh78", own=True, weight=Weight.BACKGROUND)),
+        ),
+        verdict=INCONCLUSIVE,
+        reason=Reason.IDLE_WRITES,
     ),
     _read_only(
         "a write on first use that alters what existed contradicts a read",
