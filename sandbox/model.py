@@ -220,7 +220,7 @@ class SyscallEvent:
     """One system call as the observer read it, before it ran. Attribution only, never proof.
 
     ``at_ns`` is CLOCK_MONOTONIC; ``pid`` as the host sees it; ``name`` the call's name
-    (``openat``, ``connect``, ``execve``, ...; ``mmap-shared`` for a writable shared file mapping).
+    (``openat``, ``connect``, ``execve``, ...; ``mmap-shared`` for a shared mapping of a file).
     ``path`` is the absolute path inside the box where there is one, ``target`` the second path of a
     rename or link, ``address`` ``ip:port``, ``[ip6]:port`` or ``unix:PATH`` of a socket call, ``argv`` the words
     of an exec, ``flags`` the open flags, mode, signal number or the like. ``denied`` says that the filter

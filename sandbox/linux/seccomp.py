@@ -90,15 +90,15 @@ OPENS_FOR_WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC
 
 _MAP_SHARED = 0x01
 _MAP_ANONYMOUS = 0x20
-_PROT_WRITE = 0x02
 _CLONE_THREAD = 0x00010000
 
 WATCHED: Mapping[str, Condition] = {
     # The flags of openat2 lie in memory, where the filter cannot look.
     "open": ((_has(1, OPENS_FOR_WRITING),),),
     "openat": ((_has(2, OPENS_FOR_WRITING),),),
-    # The only writes that leave no trace in the upper layer: stores into a file that is mapped already.
-    "mmap": ((_has(2, _PROT_WRITE), _has(3, _MAP_SHARED), _lacks(3, _MAP_ANONYMOUS)),),
+    # The only writes that leave no trace in the upper layer: stores into a file that is mapped already. A mapping that is
+    # only for reading can be made writable later, by a call too frequent to watch (mprotect).
+    "mmap": ((_has(3, _MAP_SHARED), _lacks(3, _MAP_ANONYMOUS)),),
     "clone": ((_lacks(0, _CLONE_THREAD),),),
     # A connected socket sends without an address, and its connect was seen.
     "sendto": ((_has(4, _LOW_WORD),), (_has(4, _LOW_WORD, word=1),)),
