@@ -6,10 +6,11 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 
+from sandbox.arguments.commonplace import TEXTS
 from sandbox.arguments.gitwords import file_aims_in, names_repository, repository_aims
 from sandbox.arguments.intent import Intent
 from sandbox.arguments.scene import Aim, Field, Scene
-from sandbox.arguments.words import words_of
+from sandbox.arguments.words import singulars, words_of
 from sandbox.workspace import FileSample
 
 _HEADS = frozenset(
@@ -38,6 +39,8 @@ _OTHER_PATHS = frozenset(
 _OUTPUTS = frozenset(
     {"output", "out", "destination", "dest", "dst", "target", "save", "export", "to", "new", "outfile"}
 )
+_PARTS = frozenset("sheet page cell range row column paragraph slide section node element".split())
+_TAKERS = frozenset("upload attach import send embed publish ingest index".split())
 _SOURCES = frozenset({"source", "src", "from", "input", "old", "original", "infile"})
 _FOLDERS = frozenset(
     {"dir", "directory", "folder", "root", "cwd", "workspace", "project", "basedir", "workdir", "dirname"}
@@ -45,7 +48,7 @@ _FOLDERS = frozenset(
 _EXTENSIONS = frozenset(
     "pdf csv json xlsx xlsm docx md txt html xml yaml toml svg png jpg gif zip pptx db sqlite drawio ipynb py js log parquet duckdb".split()
 )
-_BY_WORD = {"excel": "xlsx", "workbook": "xlsx", "spreadsheet": "xlsx", "document": "docx", "presentation": "pptx", "markdown": "md", "notebook": "ipynb"}  # fmt: skip
+_BY_WORD = {"sheet": "xlsx", "worksheet": "xlsx", "excel": "xlsx", "workbook": "xlsx", "spreadsheet": "xlsx", "document": "docx", "presentation": "pptx", "markdown": "md", "notebook": "ipynb"}  # fmt: skip
 _SAYS_PATH = r"\b(absolute|relative|full|file|directory|folder|filesystem)[ -](file )?path|\bpath (to|of|for|inside|in|where|from)\b|^(the )?path\b"
 _TEXTUAL = ("text", "markdown", "code", "json", "csv", "yaml", "jsonl")
 
@@ -61,14 +64,7 @@ def is_place(field: Field, scene: Scene) -> bool:
         return told or (not field.description and bool({"file", "directory", "folder", "path"} & scene.nouns))
     if field.head in _HEADS:
         return not field.says(r"^(the )?(owner|name of the (owner|project))")
-    return field.says(_SAYS_PATH) and field.head not in {
-        "content",
-        "text",
-        "data",
-        "body",
-        "query",
-        "pattern",
-    }
+    return field.says(_SAYS_PATH) and field.head not in TEXTS
 
 
 def is_where(field: Field, scene: Scene) -> bool:
@@ -173,7 +169,7 @@ def _existing_folders(scene: Scene) -> list[str]:
 
 
 def _is_output(field: Field, scene: Scene) -> bool:
-    if field.has(*_SOURCES):
+    if field.has(*_SOURCES) or _takes_in(field, scene):
         return False
     if field.has(*_OUTPUTS) or field.says(
         r"\b(save|write|export|output|store|saved|written)\b.{0,30}\b(to|file|path|into)\b"
@@ -182,15 +178,26 @@ def _is_output(field: Field, scene: Scene) -> bool:
     return scene.intent in {Intent.CREATE, Intent.WRITE} and not field.beside("output", "destination", "dest")
 
 
+def _takes_in(field: Field, scene: Scene) -> bool:
+    """Whether the tool brings an existing file somewhere (an upload), although its verb sounds like making one."""
+    words = set(words_of(scene.tool.name))
+    return bool(words & _TAKERS) or (
+        bool(words & {"insert", "add"}) and field.has("image", "picture", "photo")
+    )
+
+
 def _suffix(field: Field, scene: Scene) -> str:
     """The file name extension that the tool asks for, or ""."""
+    if field.has("image", "picture", "photo", "icon"):
+        return ""
     for text in (field.description, scene.tool.description[:600]):
         for found in re.finditer(r"(?<![\w./*])\*?\.([a-z]{2,6})\b", text):
             if found[1] in _EXTENSIONS:
-                return found[1]
-    for word in (*field.words, *words_of(scene.tool.name)):
+                return str(found[1])
+    spread = ("spreadsheet",) if field.beside("sheet", "worksheet", "workbook") else ()
+    for word in (*field.words, *spread, *singulars(words_of(scene.tool.name))):
         if word in _EXTENSIONS or word in _BY_WORD:
-            return _BY_WORD.get(word, word)
+            return _BY_WORD.get(word) or str(word)
     return ""
 
 
@@ -201,14 +208,16 @@ def _file_aims(field: Field, scene: Scene) -> list[Aim]:
     apart = 1 if output and scene.intent in {Intent.MOVE, Intent.COPY} else 0
     existing = _existing_file(field, scene.with_(turn=scene.turn + apart), suffix)
     if output:
-        aims = _new_file(
+        new = _new_file(
             field, scene, suffix or ("png" if scene.on_images and field.has("image", "picture") else "txt")
         )
-        if existing is not None:
-            aims.append(
-                Aim(_shape(existing.path, field, scene), f"an existing {existing.kind} file", "existing file")
-            )
-        return aims
+        if existing is None:
+            return new
+        found = _shape(existing.path, field, scene)
+        if field.beside(*_PARTS):
+            # What names a part of a file works on a file that has parts.
+            return [Aim(found, f"an existing {existing.kind} file"), replace(new[0], tag="new file")]
+        return [*new, Aim(found, f"an existing {existing.kind} file", "existing file")]
     if existing is None:
         told = scene.learned.values_for(field.name, field.node, "file path")
         fitting = [value for value in told if isinstance(value, str) and value.endswith(f".{suffix}")]
@@ -253,5 +262,7 @@ def _shape(path: str, field: Field, scene: Scene) -> str:
     if relative:
         return path.removeprefix(workspace).lstrip("/") or "."
     if field.words in {("filename",), ("file", "name")} and not field.says(r"\bpath\b"):
-        return path.rpartition("/")[2]
+        # A bare name is looked for in the folder that the server runs in; what lies deeper needs its whole path.
+        folder, _, name = path.rpartition("/")
+        return name if folder == workspace else path
     return path

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-_WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
+_WORD = re.compile(r"(?:[A-Z]+(?![a-z])|[A-Z]?[a-z]+)[0-9]*|[0-9]+")
 _SAME = frozenset({"status", "address", "access", "process", "class", "alias", "css", "https", "dns", "sms", "progress", "canvas", "analysis", "series", "news", "os"})  # fmt: skip
 
 

@@ -12,6 +12,7 @@ from functools import cache
 
 from sandbox.model import SeedEntry
 from sandbox.workspace.databases import make_database
+from sandbox.workspace.office import document, spreadsheet
 from sandbox.workspace.repository import sample_repository
 
 _TEXTS = {
@@ -49,6 +50,8 @@ def sample_tree(at: str, *, repository: bool) -> list[SeedEntry]:
         "media/picture.jpg": jpeg(),
         "data/blob.bin": bytes(range(256)),
         "data/sample.db": make_database(_SCRIPT),
+        "data/table.xlsx": spreadsheet(),
+        "docs/document.docx": document(),
     }
     folders = {at, *(f"{at}/{name}" for name in ("docs", "docs/chapters", "src", "data", "media", "empty"))}
     return (

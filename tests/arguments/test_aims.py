@@ -70,6 +70,40 @@ def test_a_writer_is_given_a_new_file_first_and_then_an_existing_one(
     assert made[1].label == f"{field}: existing file"
 
 
+def test_what_names_a_part_of_a_file_works_on_an_existing_file_first(
+    proposals: Propose, here: Surroundings
+) -> None:
+    made = proposals(fields(path=TEXT, sheet=TEXT, cell=TEXT), name="write_cell")
+    existing = {file.path for file in here.files if file.path.endswith(".xlsx")}
+    assert made[0].arguments["path"] in existing
+    assert made[1].arguments["path"] not in existing
+    assert (made[0].arguments["sheet"], made[0].arguments["cell"]) == ("Sheet1", "A1")
+
+
+def test_the_place_to_work_in_goes_with_every_call_but_the_minimal(
+    proposals: Propose, here: Surroundings
+) -> None:
+    properties = {
+        "path": {"type": "string", "default": "."},
+        "limit": {"type": "integer"},
+        "all": {"type": "boolean"},
+    }
+    made = proposals({"type": "object", "properties": properties}, name="git_log", description="Show the log")
+    assert made[0].arguments == {}
+    assert {proposal.arguments["path"] for proposal in made[1:]} == {here.repositories[0].path, "."}
+
+
+def test_an_action_takes_along_the_fields_that_are_said_to_belong_to_it(proposals: Propose) -> None:
+    properties = {
+        "mode": {"enum": ["list", "create"]},
+        "tag": {"type": "string", "description": "Name, required for create"},
+        "note": TEXT,
+    }
+    made = proposals({"type": "object", "properties": properties, "required": ["mode"]}, name="tags")
+    creating = next(proposal for proposal in made if proposal.label == "mode=create")
+    assert set(creating.arguments) == {"mode", "tag"}
+
+
 def test_a_folder_is_made_anew_and_where_one_is(proposals: Propose, here: Surroundings) -> None:
     paths = column(proposals(fields(path=TEXT), name="create_directory"), "path")
     assert paths[0] not in here.folders
@@ -129,6 +163,16 @@ def test_an_extension_that_the_tool_names_is_used(proposals: Propose) -> None:
     )
     assert str(made[0].arguments["filename"]).endswith(".docx")
     assert "/" not in str(made[0].arguments["filename"])
+
+
+def test_a_bare_name_is_only_used_for_what_lies_in_the_workspace_itself(
+    proposals: Propose, here: Surroundings
+) -> None:
+    near = proposals(fields(filename=TEXT), name="get_text")[0].arguments["filename"]
+    deep = proposals(fields(filename=TEXT), name="get_document_text")[0].arguments["filename"]
+    paths = {file.path for file in here.files}
+    assert f"{here.workspace}/{near}" in paths
+    assert deep in paths
 
 
 def test_git_tools_get_the_repository_its_branches_commits_and_files(

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import io
 import os
 import sqlite3
 import subprocess
+import zipfile
 import zlib
 from collections.abc import Callable, Iterable
 from contextlib import closing
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 
@@ -165,3 +168,14 @@ def test_the_photo_is_a_chain_of_jpeg_segments() -> None:
         at += 2 + int.from_bytes(content[at + 2 : at + 4])
     assert markers == [0xE0, 0xDB, 0xC0, 0xC4, 0xC4]
     assert (content[:2], content[-2:]) == (b"\xff\xd8", b"\xff\xd9")
+
+
+@pytest.mark.parametrize("name", ["data/table.xlsx", "docs/document.docx"])
+def test_office_files_are_sound_archives_of_sound_parts(name: str) -> None:
+    content = next(seed.content for seed in furnish(None).seeds if seed.path.endswith(f"workspace/{name}"))
+    with zipfile.ZipFile(io.BytesIO(content)) as archive:
+        assert archive.testzip() is None
+        parts = {part: ElementTree.fromstring(archive.read(part)) for part in archive.namelist()}
+    declared = {one.get("PartName", "").lstrip("/") for one in parts["[Content_Types].xml"]} - {""}
+    assert declared
+    assert declared <= set(parts)
