@@ -13,10 +13,9 @@ from pathlib import Path
 import anyio
 import psutil
 
-from sandbox.model import Limits
 from sandbox.events import CallFinished, Event
 from sandbox.evidence.runs import RunFolder, new_run_id
-from sandbox.model import EffectKind, Finding, Hint, Report, ToolReport, Verdict
+from sandbox.model import EffectKind, Finding, Hint, Limits, Report, ToolReport, Verdict
 from sandbox.policy import SPEC
 from sandbox.probe.settings import ProbeSettings
 from sandbox.probe.stage import StageSettings
