@@ -1,18 +1,19 @@
 """What changed in the files of a box between two looks at the upper layers of its overlays.
 
 The upper layer *is* the change set (overlayfs.rst): a look costs one stat per entry of the upper, whatever the size of the
-lower tree, and reads only what changed. Every case that is told apart is listed in :mod:`sandbox.effects.cases`.
+lower tree, and reads only what changed. Where nothing did, held folders say so without a listing (:mod:`sandbox.effects.watch`). Every case that is told apart is listed in :mod:`sandbox.effects.cases`.
 """
 
 from __future__ import annotations
 
 import time
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from sandbox.effects.moves import find_moves, move_folders
 from sandbox.effects.nodes import Node
 from sandbox.effects.trees import LayerLike, LowerTree, View, Walk
+from sandbox.effects.watch import Watch
 from sandbox.evidence.content import ContentStore
 from sandbox.model import ChangeKind, FileChange
 
@@ -36,7 +37,8 @@ class _Layer:
     upper: int
     lower: LowerTree
     skip: frozenset[str]
-    nodes: dict[str, Node]
+    nodes: dict[str, Node] = field(default_factory=dict)
+    watch: Watch = field(default_factory=Watch)
 
 
 class FileDiffer:
@@ -51,7 +53,7 @@ class FileDiffer:
         self._keep = keep
         self._tick_ns = tick_ns
         self._layers = [
-            _Layer(base, layer.upper, LowerTree(layer.lower, keep), frozenset(bases) - {base}, {})
+            _Layer(base, layer.upper, LowerTree(layer.lower, keep), frozenset(bases) - {base})
             for base, layer in zip(bases, layers, strict=True)
         ]
         self._views: list[tuple[View, View]] = []
@@ -59,9 +61,10 @@ class FileDiffer:
         self.touched: frozenset[str] = frozenset()
 
     def close(self) -> None:
-        """Release the lower trees."""
+        """Release the lower trees and the folders that are held."""
         for layer in self._layers:
             layer.lower.close()
+            layer.watch.close()
 
     def baseline(self) -> None:
         """Take the layers as they stand: nothing of it is a change."""
@@ -81,6 +84,9 @@ class FileDiffer:
         moves: dict[str, str] = {}
         self._views = []
         for layer in self._layers:
+            if layer.nodes.keys().isdisjoint(again) and layer.watch.sees_no_change():
+                self._views.append((_view(layer), _view(layer)))
+                continue
             old, layer.nodes = layer.nodes, self._walk(layer, again)
             before, after = View(layer.base, old, layer.lower), _view(layer)
             moved = move_folders(before, after) if old.keys() != layer.nodes.keys() else {}
@@ -117,6 +123,8 @@ class FileDiffer:
     def _walk(self, layer: _Layer, rehash: frozenset[str]) -> dict[str, Node]:
         newest = time.time_ns() - self._tick_ns
         walk = Walk(layer.nodes, self._keep, skip=layer.skip, rehash=rehash, newest_ns=newest)
+        layer.watch.close()
+        layer.watch = walk.watch
         nodes = walk.run(layer.upper, layer.base)
         self.complete = self.complete and walk.complete
         return nodes

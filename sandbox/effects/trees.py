@@ -18,6 +18,7 @@ from sandbox.effects.nodes import (
     read_entry,
     type_of,
 )
+from sandbox.effects.watch import HeldFolder, Watch
 from sandbox.evidence.content import ContentStore
 from sandbox.linux.beneath import open_folder
 
@@ -179,7 +180,10 @@ class View:
 
 
 class Walk:
-    """One look at a layer's upper. Only what changed since ``previous`` is read; the rest is stat'ed once."""
+    """One look at a layer's upper. Only what changed since ``previous`` is read; the rest is stat'ed once.
+
+    ``watch`` then holds its folders and is the caller's to close.
+    """
 
     def __init__(
         self,
@@ -192,6 +196,7 @@ class Walk:
     ) -> None:
         self.nodes: dict[str, Node] = {}
         self.complete = True
+        self.watch = Watch()
         self._previous = previous
         self._keep = keep
         self._skip = skip
@@ -201,14 +206,17 @@ class Walk:
     def run(self, upper: int, base: str) -> dict[str, Node]:
         """Look at everything beneath ``upper`` and return the nodes by path in the box."""
         opened = open_folder(upper, ".")
+        root = HeldFolder(opened, key_of(os.fstat(opened)))
         try:
-            self._folder(opened, base, "", 0)
+            self._folder(root, base, "", 0)
         finally:
-            os.close(opened)
+            self.watch.hold(root)
+        if not self.complete or root.key[6] >= self._newest_ns:
+            self.watch.useless()
         return self.nodes
 
-    def _folder(self, folder: int, path: str, lower: str | None, depth: int) -> None:
-        previous, nodes = self._previous, self.nodes
+    def _folder(self, held: HeldFolder, path: str, lower: str | None, depth: int) -> None:
+        previous, nodes, folder = self._previous, self.nodes, held.descriptor
         with os.scandir(folder) as entries:
             for entry in entries:
                 child = f"{path}/{entry.name}"
@@ -224,10 +232,16 @@ class Walk:
                 if stat.S_ISDIR(facts.st_mode):
                     if child not in self._skip:  # a mount point is another layer's business
                         self._subfolder(folder, child, key, lower, depth)
-                elif known is not None and known.key == key and not known.racy and child not in self._rehash:
-                    nodes[child] = known
-                elif (node := self._read(folder, entry.name, facts)) is not None:
+                    continue
+                if known is not None and known.key == key and not known.racy and child not in self._rehash:
+                    node: Node | None = known
+                else:
+                    node = self._read(folder, entry.name, facts)
+                if node is not None:
                     nodes[child] = node
+                    held.entries.append((entry.name, node))
+                    if node.racy:
+                        self.watch.useless()
 
     def _read(self, folder: int, name: str, facts: os.stat_result) -> Node | None:
         """Read one entry that may be swapped for another while it is read; None when it is gone."""
@@ -250,14 +264,18 @@ class Walk:
             self._unreadable(path, Node("directory", key, readable=False, lower=lower))
             return
         except OSError:
+            self.watch.useless()
             return  # gone or swapped since the listing: the next look tells
+        held = HeldFolder(opened, key)
         try:
             node = self._folder_node(opened, self._previous.get(path), lower)
-            self.nodes[path] = node
+            self.nodes[path], held.key = node, node.key
+            if node.racy:
+                self.watch.useless()
             if depth < MAX_DEPTH:
-                self._folder(opened, path, node.lower, depth + 1)
+                self._folder(held, path, node.lower, depth + 1)
         finally:
-            os.close(opened)
+            self.watch.hold(held)
 
     def _folder_node(self, opened: int, known: Node | None, lower: str | None) -> Node:
         key = key_of(os.fstat(opened))
@@ -287,5 +305,6 @@ class Walk:
     def _unreadable(self, path: str, node: Node) -> None:
         """A folder that we may not list: what was known beneath it is taken to be as it was."""
         self.nodes[path] = node
+        self.watch.useless()
         start = path + "/"
         self.nodes.update((p, n) for p, n in self._previous.items() if p.startswith(start))
