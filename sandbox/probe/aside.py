@@ -6,7 +6,8 @@ a seed makes of a run, as it was.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
 import anyio
@@ -36,7 +37,7 @@ class Settling:
 
 
 class Aside:
-    """Starts settles in the task group of a course."""
+    """Starts settles in the task group of a course; see :func:`aside`."""
 
     def __init__(self, tasks: TaskGroup, keeper: BoxKeeper) -> None:
         self._tasks = tasks
@@ -56,3 +57,20 @@ class Aside:
             await self._keeper.discard(box)
         finally:
             settling._done.set()  # noqa: SLF001 - the two classes of this page are one mechanism
+
+
+@asynccontextmanager
+async def aside(keeper: BoxKeeper) -> AsyncIterator[Aside]:
+    """An :class:`Aside` for the length of a block, which ends when the last settle does.
+
+    The first error, of the block or of a settle, ends all of it and is raised as what it is, not in a group: what a
+    course raises decides the exit code.
+    """
+    try:
+        async with anyio.create_task_group() as tasks:
+            yield Aside(tasks, keeper)
+    except ExceptionGroup as group:
+        error: Exception = group
+        while isinstance(error, ExceptionGroup):
+            error = error.exceptions[0]
+        raise error from None

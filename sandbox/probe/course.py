@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
-import anyio
-
 from sandbox.arguments import Learned, Proposal
 from sandbox.model import Call, Effect, Json, Purpose, Step, StepKind, Tool, ToolEvidence
 from sandbox.policy import Profile
-from sandbox.probe.aside import Aside, Settling
+from sandbox.probe.aside import Settling, aside
 from sandbox.probe.boxes import BoxKeeper
 from sandbox.probe.confirm import Confirmer
 from sandbox.probe.dossier import Dossier
@@ -53,8 +51,7 @@ class Course:
 
     async def run(self, tools: tuple[Tool, ...], first: Session | None = None) -> None:
         """Probe the tools; each one's evidence is told as it is finished. ``first`` becomes the first box."""
-        async with anyio.create_task_group() as tasks:
-            self._aside = Aside(tasks, self._keeper)
+        async with aside(self._keeper) as self._aside:
             self._sweep = Sweep(
                 self._keeper,
                 self._surroundings,

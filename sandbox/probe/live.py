@@ -102,11 +102,12 @@ class LiveBox:
         self.control = await self.idle(StepKind.IDLE, idle_ms)
 
     async def call(self, kind: StepKind, tool: Tool, call: Call, timeout_ms: float) -> Step:
-        """Make one call and record it; a server that died or hung makes the box unusable."""
+        """Make one call and record it; one that changes something, hangs, dies or reaches a limit uses the box up."""
         reply, observed = await self.session.call(call, tool, timeout_ms)
         self.calls.append((tool, call))
         step = await self._step(kind, observed, call=call, reply=reply)
-        if lasting(step.effects) or reply.outcome in (Outcome.TIMED_OUT, Outcome.CRASHED):
+        stuck = reply.outcome in (Outcome.TIMED_OUT, Outcome.CRASHED)
+        if lasting(step.effects) or stuck or observed.limits_hit:
             self.dirty = True
         if kind is StepKind.PREPARE:
             self.prepared.append(step)
