@@ -166,6 +166,7 @@ class Box:
         with self._lock:
             if not self._closed:
                 self._usage.check_disk()
+                self._usage.check_processes()
                 self._usage.note_exit(self.exit_status)
             return list(self._usage.hits.items())
 

@@ -48,6 +48,16 @@ class Usage:
                 f"the box's scratch disk of {self._limits.disk_mb} MiB has no room for more {what}"
             )
 
+    def check_processes(self) -> bool:
+        """See whether the processes and threads that run now are as many as may run; returns whether they are."""
+        threads = count_threads(self._proc, census(self._proc))
+        if threads < self._limits.processes * _CROWDED:
+            return False
+        self.hits["processes"] = (
+            f"the server ran {threads} of the {self._limits.processes} processes and threads that the box allows"
+        )
+        return True
+
     def note_exit(self, status: int | None) -> None:
         """Take the server's exit status into account, once there is one; negative numbers are signals."""
         if status == -signal.SIGXFSZ:
@@ -57,13 +67,9 @@ class Usage:
 
     def _is_dangerous(self) -> bool:
         self.check_disk()
-        pids = census(self._proc)
-        threads = count_threads(self._proc, pids)
-        if threads >= self._limits.processes * _CROWDED:
-            self.hits["processes"] = (
-                f"the server ran {threads} of the {self._limits.processes} processes and threads that the box allows"
-            )
+        if self.check_processes():
             return True
+        pids = census(self._proc)
         if pids != self._census:
             self._census, self._processes = pids, processes_of(self._init)
         memory = memory_of(self._processes) >> 20
