@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable
+from functools import partial
+from pathlib import Path
 
+import anyio
 import pytest
-from verifying import QUICK, Run, Twins
+from verifying import QUICK, Run, Twins, copy_servers, nothing_left, verified_one
 
-from sandbox.errors import ExitCode
+from sandbox.errors import ExitCode, ServerStartError
 from sandbox.model import EffectKind, Hint, Limits
 from sandbox.policy import exit_code
 
@@ -56,3 +59,20 @@ def test_the_honest_twin_takes_nothing(exhausts: Twins) -> None:
     for tool in exhausts.honest.report.tools:
         if tool.tool.name != "fill_disk":
             assert exhausts.honest.verdict(tool.tool.name, READ_ONLY) == ("consistent", "")
+
+
+def test_a_server_that_does_not_start_again_ends_the_run_as_one_that_cannot_be_spoken_to(
+    tmp_path: Path,
+) -> None:
+    licence = tmp_path / "licences" / "one"
+    licence.parent.mkdir()
+    licence.touch()
+    run = Run(
+        "starts_once.py",
+        expose=(licence.parent,),
+        env=(("START_WHILE", str(licence).lstrip("/")),),
+        on_call=lambda _: licence.unlink(missing_ok=True),
+    )
+    copy_servers(tmp_path)
+    with nothing_left(str(tmp_path)), pytest.raises(ServerStartError, match="the licence is used up"):
+        anyio.run(partial(verified_one, run, tmp_path / "workspace", tmp_path))

@@ -98,10 +98,7 @@ async def verified(runs: Sequence[Run], place: Path) -> list[Verified]:
     done: dict[int, Verified] = {}
 
     async def one(number: int, run: Run) -> None:
-        workspace = place / f"workspace-{number}"
-        workspace.mkdir(parents=True)
-        (workspace / "notes.txt").write_text("notes of old\n")
-        done[number] = await _verified(run, workspace, place)
+        done[number] = await verified_one(run, place / f"workspace-{number}", place)
 
     async with anyio.create_task_group() as tasks:
         for number, run in enumerate(runs):
@@ -109,7 +106,11 @@ async def verified(runs: Sequence[Run], place: Path) -> list[Verified]:
     return [done[number] for number in range(len(runs))]
 
 
-async def _verified(run: Run, workspace: Path, place: Path) -> Verified:
+async def verified_one(run: Run, workspace: Path, place: Path) -> Verified:
+    """Make one verification of a server that :func:`copy_servers` put below ``place``."""
+    workspace.mkdir()
+    (workspace / "notes.txt").write_text("notes of old\n")
+
     def listener(event: Event, /) -> None:
         if isinstance(event, CallFinished):
             run.on_call(event)
