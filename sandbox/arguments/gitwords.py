@@ -76,6 +76,8 @@ def git_aims(field: Field, scene: Scene, repo: Repo) -> list[Aim]:
             ]
         if words & _BASES and repo.head:
             return [Aim(repo.head, "the branch checked out")]
+        made = scene.learned.values_for(field.name, field.node, "branch")
+        others += [one for one in made if isinstance(one, str) and one not in (repo.head, *others)]
         pool = others or [repo.head or "main"]
         return [Aim(pool[scene.turn % len(pool)], "another existing branch")]
     if field.head == "tag" or words == {"tag", "name"}:

@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 from argument_schemas import Propose, fields
 
-from sandbox.arguments import Learned
-from sandbox.model import Call, Json, Outcome, Reply
+from sandbox.arguments import Learned, propose
+from sandbox.model import Call, Json, Outcome, Reply, Tool
+from sandbox.workspace import Repo, Surroundings
 
 TEXT: dict[str, Any] = {"type": "string"}
 
@@ -144,3 +145,15 @@ def test_learning_from_a_flood_is_bounded_and_sendable() -> None:
     for name in ("bad_id", "long_id", "multi_id"):
         assert not {"\ud800", "x" * 100_000, "a\nb"} & set(map(str, learned.values_for(name)))
     assert len(learned.values_for("id")) <= 24
+
+
+def test_a_branch_that_a_call_created_is_what_a_checkout_switches_to() -> None:
+    learned = Learned()
+    created = Call("git_create_branch", {"repo_path": "/w", "branch_name": "sample-1"})
+    learned.absorb(created, Reply(Outcome.ACCEPTED, {}, "Created branch 'sample-1' from 'main'", 1.0))
+    properties = {"repo_path": TEXT, "branch_name": TEXT}
+    schema = {"type": "object", "properties": properties, "required": ["branch_name"]}
+    tool = Tool.read({"name": "git_checkout", "description": "Switches branches", "inputSchema": schema})
+    surroundings = Surroundings("/w", "/home/user", repositories=(Repo("/w", ("main",), "main"),))
+    proposals = propose(tool, surroundings, learned, seed=0, limit=4)
+    assert proposals[0].arguments["branch_name"] == "sample-1"
