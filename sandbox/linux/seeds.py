@@ -70,22 +70,22 @@ class Planter:
         """Write one entry. Raises OSError, and ValueError for an unknown kind."""
         if entry.kind == "dir":
             self.folder(entry.path, entry.mode, self._owner)
-            self._times.append((self._folder(entry.path), entry.mtime))
+            self._times.append((self._folders[entry.path], entry.mtime))
             return
         target = self._prepare(entry.path)
         match entry.kind:
             case "file":
-                _write(target, entry.content, entry.mode)
+                self._write(target, entry)
             case "symlink":
                 os.symlink(entry.target, target)
+                os.chown(target, self._owner, self._owner, follow_symlinks=False)
+                os.utime(target, (entry.mtime, entry.mtime), follow_symlinks=False)
             case _:
                 raise ValueError(f"no kind of seed: {entry.kind}")
-        os.chown(target, self._owner, self._owner, follow_symlinks=False)
-        os.utime(target, (entry.mtime, entry.mtime), follow_symlinks=False)
 
     def folder(self, path: str, mode: int, owner: int) -> None:
         """Make a folder, or change the one that is there."""
-        target = self._folder(path)
+        target = self._folder(path, like_lower=False)
         os.chown(target, owner, owner)
         os.chmod(target, mode)
 
@@ -116,38 +116,59 @@ class Planter:
         for target, mtime in self._times:
             os.utime(target, (mtime, mtime))
 
+    def _write(self, target: str, entry: SeedEntry) -> None:
+        # By descriptor: each path costs a walk through all its folders, for every entry of every box.
+        descriptor = os.open(target, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
+        try:
+            written = os.write(descriptor, entry.content) if entry.content else 0
+            while written < len(entry.content):
+                written += os.write(descriptor, memoryview(entry.content)[written:])
+            # The owner first: a change of it takes set-id bits away.
+            os.fchown(descriptor, self._owner, self._owner)
+            os.fchmod(descriptor, entry.mode)
+            os.utime(descriptor, (entry.mtime, entry.mtime))
+        finally:
+            os.close(descriptor)
+
     def _prepare(self, path: str) -> str:
-        return os.path.join(self._folder(os.path.dirname(path)), os.path.basename(path))
+        parent, _, name = path.rpartition("/")
+        return f"{self._folder(parent or '/')}/{name}"
 
     def _place(self, path: str) -> Place:
         return next(place for place in self._places if _within(path, place.prefix))
 
-    def _folder(self, path: str) -> str:
-        """The folder in an upper layer that stands for a folder of the box; made where it is missing."""
+    def _folder(self, path: str, *, like_lower: bool = True) -> str:
+        """The folder in an upper layer that stands for a folder of the box; made where it is missing.
+
+        ``like_lower`` gives a folder that is made here the attributes of the one below; else the caller gives it its own.
+        """
         known = self._folders.get(path)
         if known is not None:
             return known
         place = self._place(path)
-        relative = os.path.relpath(path, place.prefix)
-        if relative == ".":
-            folder = place.upper
-        else:
-            parent = self._folder(os.path.dirname(path))
-            folder = os.path.join(parent, os.path.basename(path))
-            if os.path.isdir(folder):  # made before as a mount point
-                self._folders[path] = folder
-                return folder
-            os.mkdir(folder)
-            try:
-                model = os.lstat(os.path.join(place.lower, relative))
-            except (FileNotFoundError, NotADirectoryError):
-                above = os.stat(parent)
-                os.chown(folder, above.st_uid, above.st_gid)
-                os.chmod(folder, 0o755)
-            else:
-                copy_attributes(model, folder)
-        self._folders[path] = folder
+        if path == place.prefix:
+            self._folders[path] = place.upper
+            return place.upper
+        parent, _, name = path.rpartition("/")
+        above = self._folder(parent or "/")
+        folder = self._folders[path] = f"{above}/{name}"
+        try:
+            os.mkdir(folder, 0o755)
+        except FileExistsError:  # made before as a mount point
+            return folder
+        if like_lower:
+            self._attribute(folder, above, f"{place.lower}/{path[len(place.prefix) :]}")
         return folder
+
+    def _attribute(self, folder: str, above: str, lower: str) -> None:
+        try:
+            model = os.lstat(lower)
+        except (FileNotFoundError, NotADirectoryError):
+            parent = os.stat(above)
+            os.chown(folder, parent.st_uid, parent.st_gid)
+            os.chmod(folder, 0o755)
+        else:
+            copy_attributes(model, folder)
 
 
 def copy_attributes(model: os.stat_result, folder: str) -> None:
@@ -163,14 +184,3 @@ def copy_attributes(model: os.stat_result, folder: str) -> None:
 
 def _within(path: str, prefix: str) -> bool:
     return prefix in ("/", path) or path.startswith(prefix + "/")
-
-
-def _write(target: str, content: bytes, mode: int) -> None:
-    descriptor = os.open(target, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
-    try:
-        view = memoryview(content)
-        while view:
-            view = view[os.write(descriptor, view) :]
-        os.fchmod(descriptor, mode)
-    finally:
-        os.close(descriptor)
