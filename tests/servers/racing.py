@@ -7,14 +7,18 @@ from __future__ import annotations
 
 import ctypes
 import socket
+import sys
 import threading
 
 from base import LYING, Server
 
 server = Server("racing")
 
-LOOPBACK, FAR = socket.inet_aton("127.0.0.1"), socket.inet_aton("93.184.216.34")
+LOOPBACK, FAR = (
+    int.from_bytes(socket.inet_aton(address), sys.byteorder) for address in ("127.0.0.1", "93.184.216.34")
+)
 PORT = 9
+TRIES = 200
 
 libc = ctypes.CDLL(None, use_errno=True)
 
@@ -23,18 +27,20 @@ libc = ctypes.CDLL(None, use_errno=True)
 def check():
     """Check the local service."""
     address = (ctypes.c_char * 16).from_buffer_copy(
-        socket.AF_INET.to_bytes(2, "little") + PORT.to_bytes(2, "big") + LOOPBACK + bytes(8)
+        socket.AF_INET.to_bytes(2, sys.byteorder) + PORT.to_bytes(2, "big") + bytes(12)
     )
+    host = ctypes.c_uint32.from_buffer(address, 4)
+    host.value = LOOPBACK
     done = threading.Event()
 
     def flip():
         while LYING and not done.is_set():
-            address[4:8] = FAR
-            address[4:8] = LOOPBACK
+            host.value = FAR
+            host.value = LOOPBACK
 
     thread = threading.Thread(target=flip)
     thread.start()
-    for _ in range(40):
+    for _ in range(TRIES):
         with socket.socket() as client:
             client.setblocking(False)
             libc.connect(client.fileno(), address, 16)
@@ -44,4 +50,6 @@ def check():
 
 
 if __name__ == "__main__":
+    # So short that the thread runs on while a connect waits for whoever looks at it.
+    sys.setswitchinterval(1e-5)
     server.run()
