@@ -40,7 +40,7 @@ class Daemon:
         """Start it. Raises StepError when the rung does not carry even the daemon, BoxLostError when it dies."""
         self.rung = rung
         self._lock = threading.Lock()
-        self._seeds: set[str] = set()
+        self._seeds: dict[tuple[SeedEntry, ...], str] = {}
         self._errors = os.memfd_create("daemon-errors")
         self._control, theirs = new_socket_pair()
         package = str(Path(sandbox.__file__).parents[1])
@@ -70,12 +70,14 @@ class Daemon:
         """Hand a set of seeds over, unless it was before; returns the set's name. Raises BoxLostError."""
         if not entries:
             return ""
-        name, packed = pack(entries)
+        registered = tuple(entries)
         with self._lock:
-            if name not in self._seeds:
+            name = self._seeds.get(registered)
+            if name is None:
+                name, packed = pack(registered)
                 with _memfd("seeds", packed) as written:
                     self._request({"do": "seeds", "name": name}, [written])
-                self._seeds.add(name)
+                self._seeds[registered] = name
         return name
 
     def launch(self, order: Order, gateway: int | None = None, *, stdout_is_log: bool = False) -> Ends:
