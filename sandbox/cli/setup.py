@@ -59,7 +59,7 @@ class Job:
     @property
     def secrets(self) -> tuple[str, ...]:
         """Values that no output may show: those given with ``-e``."""
-        return self.stage.secrets
+        return tuple(value for value in self.settings.env.values() if value)
 
     @property
     def invocation(self) -> tuple[str, ...]:
@@ -103,7 +103,7 @@ def job_for(command: tuple[str, ...], options: Mapping[str, Any], *, cwd: Path |
                 path=settings.path,
             ),
             seed=settings.seed,
-            secrets=tuple(value for value in settings.env.values() if value),
+            mask=Masker(tuple(settings.env.values())),
         ),
         probe=ProbeSettings(
             seed=settings.seed,

@@ -8,7 +8,7 @@ import re
 import tempfile
 import threading
 from collections import OrderedDict
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from sandbox.errors import DiskFullError
@@ -33,8 +33,8 @@ def digest_of(content: bytes) -> str:
 class ContentStore:
     """Keeps content by digest, in memory up to :data:`MEMORY_CAP`, beyond that in a run folder if one was given.
 
-    Safe to use from several threads: the boxes of one run share it, so that equal seeds are held once. Content in which
-    one of ``secrets`` stands is never written.
+    Safe to use from several threads: the boxes of one run share it, so that equal seeds are held once. Content that
+    ``mask`` would take something out of is never written.
     """
 
     def __init__(
@@ -43,10 +43,10 @@ class ContentStore:
         *,
         memory: int = MEMORY_CAP,
         disk: int = DISK_CAP,
-        secrets: Iterable[str] = (),
+        mask: Callable[[str], str] = str,
     ) -> None:
         self._folder = folder
-        self._secrets = tuple(secret.encode("utf-8", "surrogateescape") for secret in secrets)
+        self._mask = mask
         self._memory = memory
         self._disk = disk
         self._held: OrderedDict[str, bytes] = OrderedDict()
@@ -113,7 +113,10 @@ class ContentStore:
     def _write(self, digest: str, content: bytes) -> None:
         if self._folder is None or digest in self._written:
             return
-        if self._spent + len(content) > self._disk or any(secret in content for secret in self._secrets):
+        if self._spent + len(content) > self._disk:
+            return
+        text = content.decode("utf-8", "surrogateescape")
+        if self._mask(text) != text:
             return
         try:
             self._folder.mkdir(parents=True, exist_ok=True)

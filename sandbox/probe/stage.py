@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import os
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, asynccontextmanager, closing
 from dataclasses import dataclass
@@ -33,14 +33,14 @@ class StageSettings:
     """What a stage is set with, beyond the launch itself.
 
     ``limits`` are the box's; ``seed`` makes canaries and samples; ``content`` is the folder that large before and after
-    content spills to, without what holds one of ``secrets``.
+    content spills to, without what ``mask`` would take something out of.
     """
 
     limits: Limits
     session: SessionSettings
     seed: int
     content: Path | None = None
-    secrets: tuple[str, ...] = ()
+    mask: Callable[[str], str] = str
 
 
 @dataclass(slots=True)
@@ -85,7 +85,7 @@ async def staged(launch: Launch, settings: StageSettings, *, spares: int = SPARE
         importing = importer.submit(import_module, "sandbox.client.conversation")
         world = stack.enter_context(closing(World.start()))
         launcher = stack.enter_context(closing(await anyio.to_thread.run_sync(Launcher.start)))
-        content = stack.enter_context(closing(ContentStore(settings.content, secrets=settings.secrets)))
+        content = stack.enter_context(closing(ContentStore(settings.content, mask=settings.mask)))
         readers = stack.enter_context(Readers())
         plan = box_plan(launch, furnishing, world, settings)
         roots = settings.session.roots or (furnishing.surroundings.workspace,)

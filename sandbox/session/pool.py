@@ -29,6 +29,8 @@ class SessionPool:
         self._spares = spares
         self._warm: list[SessionTask] = []
         self._used: dict[Session, SessionTask] = {}
+        # All that were not told to leave: one whose taker was cancelled is neither warm nor used.
+        self._started: set[SessionTask] = set()
         self._tasks: TaskGroup | None = None
         self._stack = AsyncExitStack()
 
@@ -40,7 +42,7 @@ class SessionPool:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         with anyio.CancelScope(shield=True):
-            for task in [*self._warm, *self._used.values()]:
+            for task in list(self._started):
                 await task.leave()
         if isinstance(error, Exception):
             # Every task has left, so there is nothing to cancel; handing the error to the group would only
@@ -68,7 +70,9 @@ class SessionPool:
 
     async def give_back(self, session: Session) -> None:
         """Throw a used session away."""
-        await self._used.pop(session).leave()
+        task = self._used.pop(session)
+        self._started.discard(task)
+        await task.leave()
 
     def stop_warming(self) -> None:
         """No more spares are wanted: the run is about to end."""
@@ -96,6 +100,7 @@ class SessionPool:
             raise RuntimeError("the pool is not open")
         task = SessionTask(self.ground, era)
         self._tasks.start_soon(task.run)
+        self._started.add(task)
         self.opened += 1
         return task
 
