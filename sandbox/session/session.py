@@ -140,13 +140,15 @@ class SessionTask:
         self._ready = anyio.Event()
         self._leave = anyio.Event()
         self._left = anyio.Event()
+        self._whole = anyio.CancelScope()
         self._session: Session | None = None
         self._error: Exception | None = None
 
     async def run(self) -> None:
         """The task's body: never raises for the server's fault; ``ready`` tells."""
         try:
-            await self._hold()
+            with self._whole:
+                await self._hold()
         except (ServerStartError, BoxLostError) as error:
             self._error = error
         finally:
@@ -195,8 +197,10 @@ class SessionTask:
         return self._session
 
     async def leave(self) -> None:
-        """End the session: its box is thrown away."""
+        """End the session: its box is thrown away. A handshake that is under way is not waited for."""
         self._leave.set()
+        if not self._ready.is_set():
+            self._whole.cancel()
         await self._left.wait()
 
 

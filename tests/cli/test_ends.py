@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import psutil
-from conftest import HERE, PATIENCE_S, USER_ADMIN, Hintproof, environment, rogue, server
+from commands import HERE, PATIENCE_S, USER_ADMIN, Hintproof, environment, rogue, server
 
 
 def wait_until(condition: Callable[[], object]) -> None:

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
-from conftest import Hintproof, rogue
+from commands import Hintproof, rogue
 
 TOKEN = 'tok-"93€ [x]'
 """A value with what JSON, terminals and file names write in another way."""

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import USER_ADMIN, Hintproof, Verified, server
+from commands import USER_ADMIN, Hintproof, Verified, server
 
 WITHOUT_ROOMS = """
 import sys

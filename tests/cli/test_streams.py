@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from conftest import PATIENCE_S, USER_ADMIN, Hintproof, Verified, environment, rogue, server
+from commands import PATIENCE_S, USER_ADMIN, Hintproof, Verified, environment, rogue, server
 from jsonschema import Draft202012Validator
 
 from sandbox.report.document import report_schema

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from conftest import HERE, USER_ADMIN, Hintproof, Verified, rogue, server
+from commands import HERE, USER_ADMIN, Hintproof, Verified, rogue, server
 
 WALLED = (sys.executable, str(HERE / "in_a_bare_place.py"), "walled", "-")
 
