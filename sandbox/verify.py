@@ -190,6 +190,14 @@ class _Verification:
         self._tell(ToolFinished(report))
         return report
 
+    def _unreached(self, tools: tuple[Tool, ...]) -> tuple[str, ...]:
+        """What a reader would otherwise have to notice missing: tools without a report, or without an accepted call."""
+        missing = (f"{tool.name}: was not probed" for tool in tools if tool.name not in self._reports)
+        refused = (
+            f"{name}: no call was accepted" for name, each in self._reports.items() if not each.accepted
+        )
+        return (*missing, *refused)
+
     def _report(self, facts: ServerFacts, tools: tuple[Tool, ...]) -> Report:
         reports = tuple(self._reports[tool.name] for tool in tools if tool.name in self._reports)
         working = tuple(i for i in Instrument if i not in self._missing)
@@ -207,7 +215,7 @@ class _Verification:
             missing=tuple((i, "lost records in at least one box") for i in Instrument if i in self._missing),
             tools=reports,
             remarks=tuple(self._remarks.values()),
-            unreached=tuple(f"{r.tool.name}: no call was accepted" for r in reports if not r.accepted),
+            unreached=self._unreached(tools),
             versions=self._launch.versions,
             digests=self._launch.digests,
         )
