@@ -8,15 +8,13 @@ import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 
-import psutil
-
 from sandbox.boxes.answers import is_readable
 from sandbox.boxes.attendant import Attendant
 from sandbox.boxes.canaries import Canaries
 from sandbox.boxes.ends import Ends, kill
 from sandbox.boxes.limits import Usage
 from sandbox.boxes.ports import connect_any, listening_ports
-from sandbox.boxes.processes import describe, is_quiet, processes_of
+from sandbox.boxes.processes import Family, describe, is_quiet
 from sandbox.boxes.stderr import StderrTail
 from sandbox.errors import BoxLostError
 from sandbox.linux.beneath import open_beneath
@@ -72,10 +70,10 @@ class Box:
         self._ends = ends
         self._stderr = StderrTail(ends.stderr)
         self._canaries = canaries
-        self._usage = Usage(limits, ends.init_pid, ends.proc, ends.uppers[0])
+        self._family = Family(ends.init_pid, ends.proc)
+        self._usage = Usage(limits, self._family, ends.proc, ends.uppers[0])
         self._attendant = attendant
         self._forget = forget
-        self._init = psutil.Process(ends.init_pid)
         self._exit_status: int | None = None
         self._lock = threading.RLock()
         self._closed = False
@@ -153,7 +151,10 @@ class Box:
 
     def processes(self) -> list[ProcessFact]:
         """Everything alive in the box but its init, the server's own process included."""
-        facts = [describe(process) for process in processes_of(self._init)]
+        with self._lock:
+            ended = self._closed or is_readable(self._ends.init)
+            members = [] if ended else self._family.members()
+        facts = [describe(process) for process in members]
         return [fact for fact in facts if fact is not None]
 
     def quiet(self) -> bool:

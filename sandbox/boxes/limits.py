@@ -11,7 +11,7 @@ import signal
 
 import psutil
 
-from sandbox.boxes.processes import census, count_threads, memory_of, processes_of
+from sandbox.boxes.processes import Family, census, count_threads, memory_of
 from sandbox.model import Limits
 
 _CROWDED = 0.9
@@ -22,9 +22,9 @@ a fork bomb is seldom seen at the limit itself (measured: 178 to 200 of 200)."""
 class Usage:
     """Watches what one box uses. ``proc`` and ``scratch`` are descriptors of the box's /proc and of its scratch tmpfs."""
 
-    def __init__(self, limits: Limits, init: int, proc: int, scratch: int) -> None:
+    def __init__(self, limits: Limits, family: Family, proc: int, scratch: int) -> None:
         self._limits = limits
-        self._init = psutil.Process(init)
+        self._family = family
         self._proc = proc
         self._scratch = scratch
         self._census: frozenset[str] = frozenset()
@@ -71,7 +71,7 @@ class Usage:
             return True
         pids = census(self._proc)
         if pids != self._census:
-            self._census, self._processes = pids, processes_of(self._init)
+            self._census, self._processes = pids, self._family.members()
         memory = memory_of(self._processes) >> 20
         if memory > self._limits.memory_mb:
             self.hits["memory"] = (

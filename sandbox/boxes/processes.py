@@ -6,7 +6,9 @@ the box does. psutil reads the host's /proc, where pids are those of every other
 
 from __future__ import annotations
 
+import contextlib
 import os
+import threading
 import time
 
 import psutil
@@ -15,6 +17,9 @@ from sandbox.model import ProcessFact
 
 _INIT = "1"
 _AT_WORK = frozenset(b"RD")
+
+_LOOKS = 2
+"""Looks at the processes of a box, the second from scratch; where both differ from its own /proc, they come and go that fast."""
 
 
 def census(proc: int) -> frozenset[str]:
@@ -36,12 +41,46 @@ def is_quiet(proc: int) -> bool:
     return True
 
 
-def processes_of(init: psutil.Process) -> list[psutil.Process]:
-    """Every process of the box but its init. Orphans are init's children, so all of them descend from it."""
-    try:
-        return init.children(recursive=True)
-    except psutil.NoSuchProcess:
-        return []
+class Family:
+    """The processes of one box but its init, as psutil knows them. Orphans are init's children, so all descend from it.
+
+    ``init`` is the pid of the box's init, ``proc`` a descriptor of the box's /proc. A look reads only what is new in the host's /proc since
+    the last one: psutil's own search reads every process of the host, which takes milliseconds, and each step of a server that
+    starts programs needs a look. Any thread may use it.
+    """
+
+    def __init__(self, init: int, proc: int) -> None:
+        self._init = init
+        self._proc = proc
+        self._others: set[int] = set()
+        self._members: dict[int, psutil.Process] = {}
+        self._lock = threading.Lock()
+
+    def members(self) -> list[psutil.Process]:
+        """Those that run now, those that have ended and were not waited for included."""
+        with self._lock:
+            for _ in range(_LOOKS):
+                self._look()
+                if len(self._members) == len(census(self._proc)):
+                    break
+                # A process whose parent ended in between looked like another's: every one is asked again.
+                self._others.clear()
+            return list(self._members.values())
+
+    def _look(self) -> None:
+        there = {int(name) for name in os.listdir("/proc") if name.isdigit()}
+        self._others &= there
+        self._members = {
+            pid: process for pid, process in self._members.items() if pid in there and process.is_running()
+        }
+        parents = {pid: _parent(pid) for pid in there - self._others - self._members.keys()}
+        family = {self._init, *self._members}
+        while found := {pid for pid, parent in parents.items() if parent in family and pid not in family}:
+            family |= found
+        for pid in family - self._members.keys() - {self._init}:
+            with contextlib.suppress(psutil.NoSuchProcess):
+                self._members[pid] = psutil.Process(pid)
+        self._others |= parents.keys() - family
 
 
 def describe(process: psutil.Process) -> ProcessFact | None:
@@ -100,6 +139,21 @@ def _list(proc: int, path: str) -> list[str]:
         return []
     finally:
         os.close(folder)
+
+
+def _parent(pid: int) -> int:
+    """The parent of a process of the host, or 0 when it has ended."""
+    try:
+        stat = os.open(f"/proc/{pid}/stat", os.O_RDONLY | os.O_CLOEXEC)
+    except OSError:
+        return 0
+    try:
+        line = os.read(stat, 512)
+    except OSError:
+        return 0
+    finally:
+        os.close(stat)
+    return int(line[line.rindex(b")") + 2 :].split(maxsplit=2)[1])
 
 
 def _state(proc: int, path: str) -> int:

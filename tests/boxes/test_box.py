@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import socket
+import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
@@ -146,6 +147,23 @@ def test_every_process_of_the_box_is_listed_with_its_host_pid(sh: Launch) -> Non
     for fact in sleepers():
         assert Path(f"/proc/{fact.pid}/cmdline").read_bytes().split(b"\0")[0] == b"sleep"
         assert fact.executable.startswith(("/usr/bin/", "/bin/"))
+
+
+def test_processes_that_come_and_go_between_looks_are_told_apart(sh: Launch) -> None:
+    box = sh("echo ready; while read line; do (setsid sleep $line &); echo started; done")
+    read_line(box)
+    with subprocess.Popen(["sleep", "64"]) as outside:
+        for seconds in ("65", "66"):
+            before = {fact.pid for fact in box.processes()}
+            os.write(box.stdin, f"{seconds}\n".encode())
+            read_line(box)
+            wait_until(lambda seconds=seconds: ("sleep", seconds) in {fact.argv for fact in box.processes()})
+            (new,) = (fact for fact in box.processes() if fact.pid not in before)
+            assert new.argv == ("sleep", seconds)
+            os.kill(new.pid, 9)
+            wait_until(lambda pid=new.pid: pid not in {fact.pid for fact in box.processes()})
+        assert outside.pid not in {fact.pid for fact in box.processes()}
+        outside.kill()
 
 
 def test_a_box_is_quiet_only_while_nothing_runs(sh: Launch) -> None:
