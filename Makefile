@@ -16,6 +16,8 @@ REAL := .real
 
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export PIP_NO_INPUT := 1
+# Compiling the package anew for each of the many processes of a test run would take most of its time.
+unexport PYTHONDONTWRITEBYTECODE
 
 PIP := -m pip install --quiet
 NPM := npm install --no-audit --no-fund --no-update-notifier --ignore-scripts --loglevel=error
