@@ -60,9 +60,11 @@ class BoxKeeper:
         self._calls += len(box.calls)
         session = box.session
         missing = frozenset(Instrument) - (session.instruments & box.collector.instruments)
-        self._on_discard(session.name, session.remarks, session.conversation.wire.dump(), missing)
-        await self._pool.give_back(box.session)
-        box.collector.close()
+        try:
+            self._on_discard(session.name, session.remarks, session.conversation.wire.dump(), missing)
+        finally:
+            await self._pool.give_back(session)
+            box.collector.close()
 
     def number(self) -> int:
         """The next trial number of the run."""
