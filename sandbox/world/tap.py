@@ -37,6 +37,8 @@ _ICMPV6_OWN = frozenset({1, 2, 3, 4, 129, *range(130, 138), 143})
 _DNS_PORT = 53
 _SYN, _ACK = 0x02, 0x10
 
+_CLOCK_TRIES = 5
+
 
 def read_tap(descriptor: int) -> tuple[list[Packet], int]:
     """Drain the tap, a non-blocking AF_PACKET socket (SOCK_RAW) on the box's lo.
@@ -49,7 +51,8 @@ def read_tap(descriptor: int) -> tuple[list[Packet], int]:
         # From the first reading on; the kernel stamps what is older when it is read.
         tap.setsockopt(socket.SOL_SOCKET, _SO_TIMESTAMPNS, 1)
         packets = []
-        while (received := _receive(tap)) is not None:
+        ahead_ns = _wall_clock_ahead_ns()
+        while (received := _receive(tap, ahead_ns)) is not None:
             packet = parse_frame(*received)
             if packet is not None:
                 packets.append(packet)
@@ -87,7 +90,19 @@ class _IpPacket:
     size: int
 
 
-def _receive(tap: socket.socket) -> tuple[bytes, int] | None:
+def _wall_clock_ahead_ns() -> int:
+    """How far the wall clock, which packets are stamped with, is ahead of CLOCK_MONOTONIC.
+
+    The process may be interrupted between two readings; of a few tries the one that took least counts.
+    """
+    tries = []
+    for _ in range(_CLOCK_TRIES):
+        before_ns, wall_ns, after_ns = time.monotonic_ns(), time.time_ns(), time.monotonic_ns()
+        tries.append((after_ns - before_ns, wall_ns - (before_ns + after_ns) // 2))
+    return min(tries)[1]
+
+
+def _receive(tap: socket.socket, ahead_ns: int) -> tuple[bytes, int] | None:
     """The next outgoing frame and its time (CLOCK_MONOTONIC), or None when there is none."""
     while True:
         try:
@@ -96,17 +111,16 @@ def _receive(tap: socket.socket) -> tuple[bytes, int] | None:
             return None
         # On lo every packet passes twice: going out and coming in.
         if source[2] == socket.PACKET_OUTGOING:
-            return frame, _sent_ns(ancillary)
+            return frame, _sent_ns(ancillary, ahead_ns)
 
 
-def _sent_ns(ancillary: list[tuple[int, int, bytes]]) -> int:
+def _sent_ns(ancillary: list[tuple[int, int, bytes]], ahead_ns: int) -> int:
     now_ns = time.monotonic_ns()
     for level, kind, content in ancillary:
         if (level, kind) == (socket.SOL_SOCKET, _SO_TIMESTAMPNS):
             seconds, nanoseconds = _TIMESPEC.unpack(content)
             sent_ns: int = seconds * 1_000_000_000 + nanoseconds
-            # The stamp is of the wall clock: its age is taken off the monotonic one.
-            return now_ns - max(0, time.time_ns() - sent_ns)
+            return min(now_ns, sent_ns - ahead_ns)
     return now_ns
 
 

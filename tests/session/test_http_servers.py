@@ -28,6 +28,14 @@ async def call(session: Session, name: str, **arguments: str) -> Reply:
     return reply
 
 
+async def until_open(descriptors: set[str]) -> None:
+    """Wait until these descriptors are open and no others: a box's packet tap is closed in the background."""
+    deadline = time.monotonic() + 30
+    while (left := set(os.listdir("/proc/self/fd"))) != descriptors and time.monotonic() < deadline:
+        await anyio.sleep(0.01)
+    assert left == descriptors
+
+
 async def start_error(ground: Ground) -> str:
     async with SessionPool(ground, spares=0) as pool:
         with pytest.raises(ServerStartError) as caught:
@@ -76,7 +84,7 @@ async def test_sessions_end_cleanly_while_a_call_is_under_way(ground: Grounds) -
         await pool.give_back(session)
         assert not box.alive
         assert await pool.take() is not session
-    assert set(os.listdir("/proc/self/fd")) == before
+    await until_open(before)
 
 
 async def test_a_server_on_another_port_is_named_in_the_error(ground: Grounds) -> None:
