@@ -6,6 +6,7 @@ Times are milliseconds unless a name says otherwise; digests are hex blake2b of 
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum, StrEnum
@@ -13,6 +14,11 @@ from typing import TypeAlias
 
 Json: TypeAlias = "bool | int | float | str | list[Json] | dict[str, Json] | None"
 """Any JSON value, exactly as it was sent."""
+
+
+def digest_of(content: bytes) -> str:
+    """The digest that content is known by everywhere: hex blake2b of 16 bytes."""
+    return hashlib.blake2b(content, digest_size=16).hexdigest()
 
 
 # --- what the server says -----------------------------------------------------------------------
@@ -124,6 +130,9 @@ class Remark:
 
 
 # --- what is put into a box -------------------------------------------------------------------------
+
+HOME = "/home/user"
+"""The home folder of the server's user, fresh in every box."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -311,6 +320,10 @@ class Observed:
     packets_dropped: int = 0
     quiet: bool = True
     limits_hit: tuple[tuple[str, str], ...] = ()
+
+    def at_ms(self, at_ns: int) -> float:
+        """A moment (CLOCK_MONOTONIC) as milliseconds from the start of the step; 0 for what came before it."""
+        return max(0.0, (at_ns - self.started_ns) / 1e6)
 
 
 class ChangeKind(StrEnum):

@@ -5,10 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from sandbox.model import Limits, SeedEntry
-
-HOME = "/home/user"
-"""The server's home folder, fresh in every box, unless the plan names another one."""
+from sandbox.model import HOME, Limits, SeedEntry
 
 
 @dataclass(frozen=True, slots=True)

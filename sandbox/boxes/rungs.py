@@ -10,11 +10,10 @@ from pathlib import Path
 from sandbox.boxes.canaries import CanaryWatch
 from sandbox.boxes.daemon import Daemon
 from sandbox.boxes.exposures import lay_out
-from sandbox.boxes.plan import HOME
 from sandbox.errors import BoxLostError, NoSandboxError
 from sandbox.linux.namespaces import RungName
 from sandbox.linux.order import LayerOrder, Order, StepError
-from sandbox.model import Limits
+from sandbox.model import HOME, Limits
 
 _RUNGS: tuple[RungName, ...] = ("root", "user")
 

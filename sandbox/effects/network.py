@@ -232,7 +232,7 @@ def _effect(
         kind=kind,
         subject=subject,
         summary=summary,
-        at_ms=max(0.0, (at_ns - observed.started_ns) / 1e6),
+        at_ms=observed.at_ms(at_ns),
         pid=who.pid if who else 0,
         executable=who.executable if who else "",
         weight=weight,

@@ -14,6 +14,7 @@ from typing import TypeAlias
 
 from sandbox.evidence.content import ITEM_CAP, ContentStore
 from sandbox.linux.beneath import open_regular, read_up_to
+from sandbox.model import digest_of
 
 Key: TypeAlias = tuple[int, int, int, int, int, int, int, int]
 """What a change of a file cannot leave alone: inode, mode, uid, gid, size, mtime, ctime (ns), links."""
@@ -162,7 +163,7 @@ def own_xattrs(opened: int) -> tuple[tuple[str, str], ...]:
     try:
         names = [name for name in os.listxattr(opened) if name.startswith("user.")]
         return tuple(
-            (name, hashlib.blake2b(os.getxattr(opened, name), digest_size=16).hexdigest())
+            (name, digest_of(os.getxattr(opened, name)))
             for name in sorted(names)
             if not name.startswith(_MINE) or name.startswith(_ESCAPED)
         )

@@ -48,7 +48,7 @@ class Processes:
             kind=EffectKind.PROCESS_SPAWNED,
             subject=command,
             summary=f"ran {command}",
-            at_ms=_ms(observed, event.at_ns),
+            at_ms=observed.at_ms(event.at_ns),
             pid=event.pid,
             executable=event.path or event.executable,
             # A process that is gone when the call ends has left nothing; one that stays is told as left.
@@ -70,7 +70,7 @@ class Processes:
                 subject=f"process {event.target}",
                 summary=f"sent signal {event.flags} to process {event.target}"
                 + (", and a process that ran before is gone" if ended else ""),
-                at_ms=_ms(observed, event.at_ns),
+                at_ms=observed.at_ms(event.at_ns),
                 pid=event.pid,
                 executable=event.executable,
                 weight=self._weight_of_signal(ended),
@@ -108,7 +108,7 @@ def _left(observed: Observed, process: ProcessFact, *, attached: bool) -> Effect
         kind=EffectKind.PROCESS_LEFT,
         subject=command,
         summary=f"{'keeps a helper process' if attached else 'left a process running'}: {command}",
-        at_ms=_ms(observed, process.started_ns),
+        at_ms=observed.at_ms(process.started_ns),
         pid=process.pid,
         executable=process.executable,
         # A pipe to a helper of its own (GitPython's cat-file, a language server) is how the server works, not
@@ -131,7 +131,7 @@ def refusals(observed: Observed) -> Iterator[Effect]:
             kind=EffectKind.REFUSED,
             subject=event.name,
             summary=f"was refused {event.name}" + (f" ({what})" if what else ""),
-            at_ms=_ms(observed, event.at_ns),
+            at_ms=observed.at_ms(event.at_ns),
             pid=event.pid,
             executable=event.executable,
             fingerprint=fingerprint("refused", event.name),
@@ -149,7 +149,7 @@ def secrets_read(observed: Observed) -> Iterator[Effect]:
             kind=EffectKind.SECRET_READ,
             subject=path,
             summary=f"opened the planted secret {path}",
-            at_ms=_ms(observed, read.at_ns),
+            at_ms=observed.at_ms(read.at_ns),
             fingerprint=fingerprint("secret", path),
         )
 
@@ -168,7 +168,7 @@ def ipc_effects(observed: Observed, is_foreign: Callable[[str], bool]) -> Iterat
             kind=EffectKind.IPC_CONNECT,
             subject=path,
             summary=f"connected to the socket {path}",
-            at_ms=_ms(observed, event.at_ns),
+            at_ms=observed.at_ms(event.at_ns),
             pid=event.pid,
             executable=event.executable,
             fingerprint=fingerprint("ipc", mask_subject(path)),
@@ -178,7 +178,3 @@ def ipc_effects(observed: Observed, is_foreign: Callable[[str], bool]) -> Iterat
 def _command(argv: tuple[str, ...]) -> str:
     text = shlex.join(argv)
     return text if len(text) <= _COMMAND else text[: _COMMAND - 1] + "…"
-
-
-def _ms(observed: Observed, at_ns: int) -> float:
-    return max(0.0, (at_ns - observed.started_ns) / 1e6)

@@ -5,9 +5,10 @@ Two texts that are equal under the mask tell of the same behaviour in two boxes.
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections.abc import Iterable
+
+from sandbox.model import digest_of
 
 _MASKS: tuple[tuple[re.Pattern[str], str], ...] = (
     (
@@ -64,4 +65,4 @@ def mask_subject(subject: str, pids: Iterable[int] = ()) -> str:
 
 def fingerprint(*parts: str) -> str:
     """The digest of what happened, from parts that are masked already."""
-    return hashlib.blake2b("\0".join(parts).encode("utf-8", "surrogateescape"), digest_size=16).hexdigest()
+    return digest_of("\0".join(parts).encode("utf-8", "surrogateescape"))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import re
 import tempfile
@@ -12,6 +11,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from sandbox.errors import DiskFullError
+from sandbox.model import digest_of
 
 ITEM_CAP = 8 << 20
 """Largest single content that is kept, in bytes. Larger files are told apart by digest only."""
@@ -23,11 +23,6 @@ DISK_CAP = 256 << 20
 """Bytes written into the run folder by one run."""
 
 _DIGEST = re.compile(r"[0-9a-f]{32}")
-
-
-def digest_of(content: bytes) -> str:
-    """The digest that content is kept under: hex blake2b of 16 bytes."""
-    return hashlib.blake2b(content, digest_size=16).hexdigest()
 
 
 class ContentStore:

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from sandbox.linux import syscalls
 from sandbox.linux.order import SERVER_ID, step
+from sandbox.model import HOME
 
 BASE = "/sys"
 SKELETON = f"{BASE}/skeleton"
@@ -22,8 +23,6 @@ SCRATCH = f"{BASE}/box"
 LAYERS = f"{BASE}/layers"
 
 HOSTNAME = "box"
-
-_HOME = "/home/user"
 
 NAME_SERVER = "11.0.0.53"
 """A globally routable address, as programs expect one; the gateway answers on port 53 of every address."""
@@ -112,7 +111,7 @@ _ETC_FILE_LIMIT = 1 << 20
 _OWN_ETC = {
     "passwd": (
         "root:x:0:0:root:/root:/bin/sh\n"
-        f"user:x:{SERVER_ID}:{SERVER_ID}:user:/home/user:/bin/sh\n"
+        f"user:x:{SERVER_ID}:{SERVER_ID}:user:{HOME}:/bin/sh\n"
         "nobody:x:65534:65534:nobody:/nonexistent:/usr/sbin/nologin\n"
     ),
     "group": f"root:x:0:\nuser:x:{SERVER_ID}:\nnogroup:x:65534:\n",
@@ -186,8 +185,8 @@ def _build_skeleton(server: int) -> None:
     for name, text in _OWN_ETC.items():
         Path(SKELETON, "etc", name).write_text(text)
     os.makedirs(f"{SKELETON}/etc/ssl/certs", exist_ok=True)
-    os.mkdir(SKELETON + _HOME)
-    os.chown(SKELETON + _HOME, server, server)
+    os.mkdir(SKELETON + HOME)
+    os.chown(SKELETON + HOME, server, server)
     if server == os.geteuid():
         _write_protect(SKELETON)
 
@@ -197,7 +196,7 @@ def _write_protect(skeleton: str) -> None:
 
     A user namespace with one user has no other owner to give it to.
     """
-    kept = {f"{skeleton}/tmp", f"{skeleton}/var/tmp", f"{skeleton}{_HOME}"}
+    kept = {f"{skeleton}/tmp", f"{skeleton}/var/tmp", f"{skeleton}{HOME}"}
     for folder, _, files in os.walk(skeleton):
         for path in (folder, *(f"{folder}/{name}" for name in files)):
             mode = os.lstat(path).st_mode

@@ -9,6 +9,7 @@ import anyio.to_thread
 
 from sandbox.effects import Collector, mark_background
 from sandbox.model import (
+    HOME,
     Call,
     Effect,
     EffectKind,
@@ -24,7 +25,6 @@ from sandbox.model import (
 )
 from sandbox.probe.denied import denied_writes
 from sandbox.session import Session
-from sandbox.workspace import HOME
 
 _LASTING = frozenset(
     {

@@ -18,10 +18,10 @@ from sandbox.boxes.launcher import Launcher
 from sandbox.boxes.plan import BoxPlan, Exposure
 from sandbox.effects import Collector, Readers
 from sandbox.evidence.content import ContentStore
-from sandbox.model import Limits, SeedEntry
+from sandbox.model import HOME, Limits, SeedEntry
 from sandbox.session import Ground, Session, SessionPool, SessionSettings
 from sandbox.targets import Launch
-from sandbox.workspace import DEFAULT_WORKSPACE, HOME, Furnishing, Surroundings, furnish, plant_canaries
+from sandbox.workspace import DEFAULT_WORKSPACE, Furnishing, Surroundings, furnish, plant_canaries
 from sandbox.world import World
 
 SPARES = min(2, os.cpu_count() or 1)
@@ -110,9 +110,6 @@ def box_plan(launch: Launch, furnishing: Furnishing, world: World, settings: Sta
     exposures = [*launch.exposures, *([furnishing.lower] if furnishing.lower else [])]
     certificate = SeedEntry(world.bundle_path, "file", 0o644, world.ca_pem)
     environment: Mapping[str, str] = {
-        "HOME": HOME,
-        "USER": "user",
-        "LOGNAME": "user",
         **world.environment,
         **canaries.environment,
         **launch.env,

@@ -8,7 +8,7 @@ from hashlib import blake2b
 from pathlib import Path
 
 from sandbox.errors import TargetNotFoundError, UsageError
-from sandbox.model import SeedEntry
+from sandbox.model import SeedEntry, digest_of
 from sandbox.targets import executables, node, python, runners
 from sandbox.targets.boundaries import (
     absolute,
@@ -270,7 +270,7 @@ def _environment(entry: Entry, given: Mapping[str, str], environ: Mapping[str, s
 def _digests(entry: Entry, own: OwnCode) -> Mapping[str, str]:
     digests: dict[str, str] = {}
     if entry.script is not None and entry.script.is_file():
-        digests["entry"] = blake2b(entry.script.read_bytes(), digest_size=16).hexdigest()
+        digests["entry"] = digest_of(entry.script.read_bytes())
     if own.seeds:
         tree = blake2b(digest_size=16)
         for seed in sorted(own.seeds, key=lambda seed: seed.path):

@@ -9,13 +9,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from sandbox.errors import UsageError
-from sandbox.model import SeedEntry
+from sandbox.model import HOME, SeedEntry
 from sandbox.workspace.samples import sample_tree
 from sandbox.workspace.surroundings import Surroundings
 from sandbox.workspace.survey import survey
 from sandbox.workspace.view import Entry, View, read_file, view_of_folder, view_of_seeds, walk
 
-HOME = "/home/user"
 DEFAULT_WORKSPACE = f"{HOME}/workspace"
 SAMPLES = "hintproof-samples"
 """The folder of samples inside a workspace that is a copy of the user's own."""

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass, field, replace
-from hashlib import blake2b
 
-from sandbox.model import Exchange
+from sandbox.model import Exchange, digest_of
 
 BODY_HEAD = 4096
 """Bytes of a body that are kept as text; the digest covers more."""
@@ -45,7 +44,7 @@ class Route:
             host=self.host,
             address=self.address,
             port=self.port,
-            body_digest=blake2b(data, digest_size=16).hexdigest() if data else "",
+            body_digest=digest_of(data) if data else "",
             body_head=printable(data[:BODY_HEAD]),
             body_size=len(data),
             note=self.note(*notes, first_bytes(data)),

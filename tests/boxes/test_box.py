@@ -12,9 +12,8 @@ import pytest
 from conftest import read_all, read_line, wait_until
 
 from sandbox.boxes import Box, BoxPlan, Launcher
-from sandbox.boxes.plan import HOME
 from sandbox.errors import BoxLostError
-from sandbox.model import ProcessFact, SeedEntry
+from sandbox.model import HOME, ProcessFact, SeedEntry
 
 Launch = Callable[..., Box]
 

@@ -15,9 +15,9 @@ import pytest
 
 from sandbox.effects import FileDiffer
 from sandbox.effects.nodes import own_xattrs
-from sandbox.evidence.content import ITEM_CAP, ContentStore, digest_of
+from sandbox.evidence.content import ITEM_CAP, ContentStore
 from sandbox.linux.beneath import open_beneath, open_folder, open_regular, read_up_to
-from sandbox.model import ChangeKind, FileChange
+from sandbox.model import ChangeKind, FileChange, digest_of
 
 
 class Tree:
