@@ -82,7 +82,7 @@ class Collector:
         """The effects of one step in their order, at most :data:`MAX_EFFECTS` and one that counts the rest."""
         self._attribution.take(observed.events, observed.started_ns)
         self._mappings.take(observed.events)
-        changes = self._differ.scan([*self._differ.paths()] if self._mappings.lost else self._mappings.paths)
+        changes = self._differ.scan([*self._differ.paths()] if self._mappings.any else ())
         effects, omitted = self._files.tell(changes, MAX_EFFECTS)
         effects += self._transient(changes)
         effects += network_effects(observed)

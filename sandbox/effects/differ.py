@@ -77,7 +77,7 @@ class FileDiffer:
 
         ``rehash`` names files (absolute in the box) to read whatever their times say: a store into a shared mapping of
         a tmpfs file leaves no trace in its times. ``touched`` then holds the paths that were written to or replaced with equal
-        content, and ``complete`` turns False for good once a layer had more entries than are looked at.
+        content, and ``complete`` turns False for good once a layer held more, or deeper, than is looked at.
         """
         again = frozenset(rehash)
         differences: list[Difference] = []

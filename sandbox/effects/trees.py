@@ -23,7 +23,7 @@ from sandbox.evidence.content import ContentStore
 from sandbox.linux.beneath import open_folder
 
 MAX_DEPTH = 100
-"""Folders nested deeper are not looked into; making such a nest is itself a change that is told."""
+"""Folders nested deeper are not looked into; one that holds something makes the look incomplete."""
 
 MAX_ENTRIES = 100_000
 """Entries of one layer's upper that are looked at; beyond it the look is incomplete and says so."""
@@ -274,6 +274,8 @@ class Walk:
                 self.watch.useless()
             if depth < MAX_DEPTH:
                 self._folder(held, path, node.lower, depth + 1)
+            elif os.listdir(opened):
+                self.complete = False
         finally:
             self.watch.hold(held)
 
@@ -303,8 +305,9 @@ class Walk:
         )
 
     def _unreadable(self, path: str, node: Node) -> None:
-        """A folder that we may not list: what was known beneath it is taken to be as it was."""
+        """A folder that we may not list: what was known beneath it stands, and the look is incomplete."""
         self.nodes[path] = node
+        self.complete = False
         self.watch.useless()
         start = path + "/"
         self.nodes.update((p, n) for p, n in self._previous.items() if p.startswith(start))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import mmap
 import os
 import stat
@@ -13,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from sandbox.effects import FileDiffer
+from sandbox.effects import FileDiffer, trees
 from sandbox.effects.nodes import own_xattrs
 from sandbox.evidence.content import ITEM_CAP, ContentStore
 from sandbox.linux.beneath import open_beneath, open_folder, open_regular, read_up_to
@@ -133,6 +134,34 @@ def test_a_deep_nest_is_told_and_not_followed_to_its_end(tree: Callable[..., Tre
     assert told[0] == (C, "/box/d")
     assert len(told) == 101
     assert box.scan() == []
+    assert not box.differ.complete
+
+
+def test_a_nest_that_ends_where_the_look_ends_is_complete(tree: Callable[..., Tree]) -> None:
+    box = tree()
+    (box.path / "/".join(["d"] * 101)).mkdir(parents=True)
+    assert len(box.scan()) == 101
+    assert box.differ.complete
+
+
+def test_a_folder_that_may_not_be_listed_is_never_unchanged(
+    tree: Callable[..., Tree], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    box = tree()
+    (box.path / "closed").mkdir()
+    (box.path / "closed" / "a").touch()
+    box.scan()
+    real = trees.open_folder
+
+    def refused(folder: int, path: str, *, cross_devices: bool = False) -> int:
+        if path == "closed":
+            raise PermissionError(errno.EACCES, "not ours to list", path)
+        return real(folder, path, cross_devices=cross_devices)
+
+    monkeypatch.setattr(trees, "open_folder", refused)
+    (box.path / "closed" / "a").unlink()
+    assert box.scan() == []
+    assert not box.differ.complete
 
 
 def test_a_file_that_is_swapped_all_the_time_is_never_unchanged(
