@@ -9,7 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from conftest import read_all, read_line, wait_until
+from waiting import read_all, read_line, wait_until
 
 from sandbox.boxes import Box, BoxPlan, Launcher
 from sandbox.errors import BoxLostError

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable
 
 import pytest
-from conftest import read_line
+from waiting import read_line
 
 from sandbox.boxes import Box
 from sandbox.model import SeedEntry

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 import pytest
-from conftest import read_line, wait_until
+from waiting import read_line, wait_until
 
 from sandbox.boxes import Box, BoxPlan, Exposure, Launcher
 from sandbox.world import read_tap

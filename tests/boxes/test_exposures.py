@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from conftest import read_all, read_line
+from waiting import read_all, read_line
 
 from sandbox.boxes import Box, Exposure
 from sandbox.boxes.exposures import lay_out

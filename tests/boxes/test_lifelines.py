@@ -14,7 +14,7 @@ from pathlib import Path
 
 import psutil
 import pytest
-from conftest import wait_until
+from waiting import wait_until
 
 ENGINE = Path(__file__).with_name("engine_under_fire.py")
 LONGEST_DELAY_S = 0.15

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
-from conftest import read_all, read_line, wait_until
+from waiting import read_all, read_line, wait_until
 
 from sandbox.boxes import Box, BoxPlan, Launcher, Limits
 
