@@ -93,6 +93,9 @@ class FileDiffer:
             moves |= moved
             self._views.append((before, after))
             differences += _differences(before, after)
+        if not differences:
+            self.touched = frozenset()
+            return []
         changes, self.touched = _Telling(self._views, differences, moves).changes()
         return sorted(changes, key=lambda change: change.path)
 
