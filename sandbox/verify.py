@@ -24,9 +24,9 @@ from sandbox.events import (
     ToolStarted,
 )
 from sandbox.evidence.runs import RunFolder
-from sandbox.judge import allow, report_tool
+from sandbox.judge import allow, claims, report_tool
 from sandbox.model import (
-    Declared,
+    Hint,
     Hints,
     Instrument,
     Json,
@@ -242,23 +242,14 @@ def _differs(tool: Tool, other: Tool | None) -> bool:
     return other is None or other.hints != tool.hints
 
 
-_CLAIMS = (
-    ("read_only", Declared.TRUE),
-    ("destructive", Declared.FALSE),
-    ("idempotent", Declared.TRUE),
-    ("open_world", Declared.FALSE),
-)
-
-
 def _strongest(tool: Tool, other: Tool | None) -> Tool:
     """The tool with the strongest claim of the two listings for each hint (design, section 3, rule 6)."""
     if other is None or other.hints == tool.hints:
         return tool
-    values = {
-        name: claim if getattr(other.hints, name) is claim else getattr(tool.hints, name)
-        for name, claim in _CLAIMS
-    }
-    return dataclasses.replace(tool, hints=Hints(**values))
+    strongest = (
+        there if claims(hint, there := other.hints.of(hint)) else tool.hints.of(hint) for hint in Hint
+    )
+    return dataclasses.replace(tool, hints=Hints(*strongest))
 
 
 def _noted(evidence: ToolEvidence, unstable: set[str]) -> ToolEvidence:

@@ -11,7 +11,7 @@ from sandbox.judge.contacts import contact_reason, host_of, words_of
 from sandbox.judge.counting import bears_on, loses
 from sandbox.judge.reproduction import DECIDING_STEPS, Candidate, Standing, candidates
 from sandbox.judge.sightings import Sighting, sightings
-from sandbox.model import Confidence, Hint, ToolEvidence
+from sandbox.model import Confidence, Declared, Hint, ToolEvidence
 from sandbox.policy import Profile, Reason
 
 CLAIM: dict[Hint, bool] = {
@@ -21,6 +21,12 @@ CLAIM: dict[Hint, bool] = {
     Hint.OPEN_WORLD: False,
 }
 """The value of each hint that claims something; the other one only permits."""
+
+
+def claims(hint: Hint, declared: Declared) -> bool:
+    """Whether a declared value is the one of its hint that behaviour can contradict."""
+    return declared is (Declared.TRUE if CLAIM[hint] else Declared.FALSE)
+
 
 _MEMORY = "state kept only in the server's memory was not visible"
 

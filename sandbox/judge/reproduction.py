@@ -8,7 +8,7 @@ from enum import IntEnum
 
 from sandbox.judge.counting import counts_against
 from sandbox.judge.likeness import Likeness, pair_off
-from sandbox.judge.sightings import Sighting, canonical, family
+from sandbox.judge.sightings import OWN_STEPS, Sighting, canonical, family
 from sandbox.model import Confidence, EffectKind, Hint, Purpose, StepKind, ToolEvidence, Trial
 from sandbox.policy import Profile
 
@@ -36,12 +36,11 @@ class Candidate:
     standing: Standing
 
 
-_OWN_STEPS = frozenset({StepKind.CALL, StepKind.REPEAT, StepKind.SETTLE})
 DECIDING_STEPS: dict[Hint, frozenset[StepKind]] = {
-    Hint.READ_ONLY: _OWN_STEPS,
-    Hint.DESTRUCTIVE: _OWN_STEPS,
+    Hint.READ_ONLY: OWN_STEPS,
+    Hint.DESTRUCTIVE: OWN_STEPS,
     Hint.IDEMPOTENT: frozenset({StepKind.REPEAT}),
-    Hint.OPEN_WORLD: _OWN_STEPS,
+    Hint.OPEN_WORLD: OWN_STEPS,
 }
 """The steps whose effects meet each claim: an idempotent one is met by what the second identical call adds."""
 

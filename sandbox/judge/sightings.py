@@ -10,7 +10,7 @@ from sandbox.judge.counting import alters
 from sandbox.judge.likeness import Likeness, pair_off
 from sandbox.model import Call, Effect, Outcome, Purpose, Step, StepKind, ToolEvidence, Trial, Weight
 
-_OWN_STEPS = frozenset({StepKind.CALL, StepKind.REPEAT, StepKind.SETTLE})
+OWN_STEPS = frozenset({StepKind.CALL, StepKind.REPEAT, StepKind.SETTLE})
 """The steps whose effects may be the tool's; an idle control is the server's and a preparation another tool's."""
 
 
@@ -59,7 +59,7 @@ def _of_trial(trial: Trial) -> Iterator[Sighting]:
     calls = {canonical(step.call): step.call for step in trial.steps if step.kind is StepKind.CALL}
     only = next(iter(calls.values())) if len(calls) == 1 else None
     for index, step in enumerate(trial.steps):
-        if step.kind in _OWN_STEPS:
+        if step.kind in OWN_STEPS:
             for effect in step.effects:
                 yield Sighting(trial, index, only if step.kind is StepKind.SETTLE else step.call, effect)
 
@@ -71,7 +71,7 @@ def _is_fair(control: Trial) -> bool:
 
 
 def _without_first_use(seen: list[Sighting], control: Trial) -> Iterator[Sighting]:
-    shown = [effect for step in control.steps if step.kind in _OWN_STEPS for effect in step.effects]
+    shown = [effect for step in control.steps if step.kind in OWN_STEPS for effect in step.effects]
     lazy: set[int] = set()
     for trial in {id(sighting.trial): sighting.trial for sighting in seen}.values():
         if trial is control or family(trial) != family(control):

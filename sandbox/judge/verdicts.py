@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping
 
-from sandbox.judge.assessment import CLAIM, Assessment, State, assess
+from sandbox.judge.assessment import CLAIM, Assessment, State, assess, claims
 from sandbox.judge.findings import finding_id, grouped_evidence, severity_of
 from sandbox.judge.sightings import sightings
 from sandbox.model import (
@@ -113,8 +113,9 @@ def _ruling(hint: Hint, evidence: ToolEvidence, assessed: Mapping[Hint, Assessme
     if declared is Declared.ABSENT:
         why = f"not sent; {_support_in_words(supports)}"
         return _Ruling(Verdict.UNDECLARED, None, why, Confidence.CERTAIN, supports)
-    claims = (declared is Declared.TRUE) is CLAIM[hint]
-    return _claim(assessed[hint], supports) if claims else _permission(assessed[hint], supports)
+    if claims(hint, declared):
+        return _claim(assessed[hint], supports)
+    return _permission(assessed[hint], supports)
 
 
 def _claim(assessment: Assessment, supports: bool | None) -> _Ruling:
@@ -197,8 +198,8 @@ def _proposed(evidence: ToolEvidence, assessed: Mapping[Hint, Assessment]) -> Ma
     proposed = {}
     for hint in Hint:
         supports = _supported(hint, assessed)
-        claims = evidence.tool.hints.of(hint) is (Declared.TRUE if CLAIM[hint] else Declared.FALSE)
-        if supports is None and claims and assessed[hint].state is State.HELD:
+        claimed = claims(hint, evidence.tool.hints.of(hint))
+        if supports is None and claimed and assessed[hint].state is State.HELD:
             # Judged consistent, if only possibly so: no reason to propose a change.
             supports = CLAIM[hint]
         proposed[hint.value] = not CLAIM[hint] if supports is None else supports

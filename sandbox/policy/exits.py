@@ -35,7 +35,7 @@ def exit_code(
     it found all the same (a refused call that wrote) comes first.
     """
     findings = (finding for tool in report.tools for finding in tool.findings)
-    if any(_fails(finding, fail_on, min_severity) for finding in findings):
+    if any(fails(finding, fail_on, min_severity) for finding in findings):
         return ExitCode.CONTRADICTED
     if not any(tool.accepted for tool in report.tools):
         return ExitCode.NOTHING_VERIFIED
@@ -53,7 +53,10 @@ def worst(codes: Iterable[ExitCode]) -> ExitCode:
     return min(codes, key=_WORST_FIRST.index, default=ExitCode.OK)
 
 
-def _fails(finding: Finding, fail_on: FailOn, min_severity: Severity) -> bool:
+def fails(
+    finding: Finding, fail_on: FailOn = FailOn.CONTRADICTED, min_severity: Severity = Severity.LOW
+) -> bool:
+    """Whether one finding fails its run; by default a contradiction that is at least likely, or an act seen once."""
     if _SERIOUSNESS[finding.severity] < _SERIOUSNESS[min_severity]:
         return False
     match finding.verdict:

@@ -18,7 +18,7 @@ from sandbox.model import (
     Tool,
     Trial,
 )
-from sandbox.policy import Profile
+from sandbox.policy import Profile, Reason
 from sandbox.probe.again import again
 from sandbox.probe.boxes import BoxKeeper
 from sandbox.probe.dossier import Dossier
@@ -60,7 +60,7 @@ class Confirmer:
         tried = {trial.confirms for trial in dossier.trials if trial.purpose is Purpose.CONFIRM}
         wanted: dict[str, Evidence] = {}
         for finding in self._findings(dossier):
-            if finding.reason not in ("unconfirmed", "observed-once"):
+            if finding.reason not in (Reason.UNCONFIRMED, Reason.OBSERVED_ONCE):
                 continue
             fresh = [evidence for evidence in finding.evidence if evidence.trial not in tried]
             if fresh and fresh[0].call is not None:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 import anyio.to_thread
 
 from sandbox.effects import Collector, mark_background
+from sandbox.judge.counting import lasts
 from sandbox.model import (
     HOME,
     Call,
@@ -26,38 +27,18 @@ from sandbox.model import (
 from sandbox.probe.denied import denied_writes
 from sandbox.session import Session
 
-_LASTING = frozenset(
-    {
-        EffectKind.FILE_CREATED,
-        EffectKind.FILE_MODIFIED,
-        EffectKind.FILE_DELETED,
-        EffectKind.FILE_MOVED,
-        EffectKind.FILE_METADATA,
-        EffectKind.ROW_INSERTED,
-        EffectKind.ROW_UPDATED,
-        EffectKind.ROW_DELETED,
-        EffectKind.SCHEMA_CHANGED,
-        EffectKind.RECORD_ADDED,
-        EffectKind.RECORD_UPDATED,
-        EffectKind.RECORD_DELETED,
-        EffectKind.REF_CREATED,
-        EffectKind.REF_MOVED,
-        EffectKind.REF_DELETED,
-        EffectKind.INDEX_CHANGED,
-        EffectKind.PROCESS_LEFT,
-    }
-)
 _PASSING = frozenset({Weight.BACKGROUND, Weight.TRANSIENT})
+_OF_PROCESSES = frozenset({EffectKind.PROCESS_LEFT, EffectKind.PROCESS_SIGNALLED})
 
 
 def lasting(effects: tuple[Effect, ...]) -> tuple[Effect, ...]:
     """The effects after which a box is no longer as it was."""
-    return tuple(e for e in effects if e.kind in _LASTING and e.weight not in _PASSING and not _is_helper(e))
+    return tuple(e for e in effects if lasts(e) and e.weight not in _PASSING and not _is_of_a_helper(e))
 
 
-def _is_helper(effect: Effect) -> bool:
-    """A child that the server keeps for its own use and that ends with it leaves the box as it was."""
-    return effect.kind is EffectKind.PROCESS_LEFT and effect.weight is Weight.INCIDENTAL
+def _is_of_a_helper(effect: Effect) -> bool:
+    """A child that the server keeps for its own use, or ends, leaves the box as it was."""
+    return effect.kind in _OF_PROCESSES and effect.weight is Weight.INCIDENTAL
 
 
 def telling(effects: tuple[Effect, ...]) -> tuple[Effect, ...]:
@@ -65,8 +46,7 @@ def telling(effects: tuple[Effect, ...]) -> tuple[Effect, ...]:
     return tuple(
         e
         for e in effects
-        if e.weight not in _PASSING
-        and (e.kind in _LASTING or e.kind.value.startswith(("net.", "ipc.", "secret.")))
+        if e.weight not in _PASSING and (lasts(e) or e.kind.value.startswith(("net.", "ipc.", "secret.")))
     )
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from sandbox.model import Confidence, Finding, Hint, Report, Verdict
+from sandbox.model import Finding, Hint, Report, Verdict
+from sandbox.policy import fails
 from sandbox.suites.scenario import Expectation, Scenario
 
 
@@ -21,7 +22,7 @@ class Comparison:
     def met(self) -> bool:
         """Whether the finding is the expected one. Without an expectation, whether it may pass unmentioned."""
         if self.expected is None:
-            return self.found is None or not _fails_by_default(self.found)
+            return self.found is None or not fails(self.found)
         return (
             self.found is not None
             and self.found.verdict is self.expected.verdict
@@ -52,16 +53,9 @@ def compare(scenario: Scenario, report: Report) -> tuple[Comparison, ...]:
     further = [
         Comparison(tool, hint, None, finding)
         for (tool, hint), finding in findings.items()
-        if (tool, hint) not in expected and _fails_by_default(finding)
+        if (tool, hint) not in expected and fails(finding)
     ]
     return (*asked, *further)
-
-
-def _fails_by_default(finding: Finding) -> bool:
-    """The first rung of the ladder: a contradiction that is at least likely, or an act seen once (design, section 3)."""
-    if finding.verdict is Verdict.CONTRADICTED:
-        return finding.confidence is not Confidence.POSSIBLE
-    return finding.verdict is Verdict.INCONCLUSIVE and finding.reason == "observed-once"
 
 
 def _named(verdict: Verdict, reason: str) -> str:
