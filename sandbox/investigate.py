@@ -11,7 +11,7 @@ from sandbox.evidence.runs import RunFolder
 from sandbox.judge import report_tool
 from sandbox.model import Json, Remark, ServerFacts, Step, Tool, ToolEvidence, ToolReport
 from sandbox.policy import PROFILES, Profile
-from sandbox.probe.boxes import BoxKeeper
+from sandbox.probe.boxes import BoxKeeper, WireLines
 from sandbox.probe.course import Course
 from sandbox.probe.settings import ProbeSettings
 from sandbox.probe.stage import StageSettings, staged
@@ -49,7 +49,7 @@ async def investigate(
     remarks: list[Remark] = []
     finished: list[ToolEvidence] = []
 
-    def box_done(box: str, said: tuple[Remark, ...], wire: list[tuple[float, str, str]], _: object) -> None:
+    def box_done(box: str, said: tuple[Remark, ...], wire: WireLines, _: object) -> None:
         remarks.extend(remark for remark in said if remark not in remarks)
         folder.save_wire(box, wire)
 

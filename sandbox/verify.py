@@ -38,8 +38,8 @@ from sandbox.model import (
     ToolEvidence,
     ToolReport,
 )
-from sandbox.policy import PROFILES, Profile
-from sandbox.probe.boxes import BoxKeeper
+from sandbox.policy import PROFILES, Profile, Reason
+from sandbox.probe.boxes import BoxKeeper, WireLines
 from sandbox.probe.course import Course
 from sandbox.probe.live import lasting
 from sandbox.probe.settings import ProbeSettings
@@ -156,7 +156,7 @@ class _Verification:
         self,
         name: str,
         remarks: tuple[Remark, ...],
-        wire: list[tuple[float, str, str]],
+        wire: WireLines,
         missing: frozenset[Instrument],
     ) -> None:
         for remark in remarks:
@@ -256,7 +256,7 @@ def _noted(evidence: ToolEvidence, unstable: set[str]) -> ToolEvidence:
     if evidence.tool.name not in unstable:
         return evidence
     note = (
-        "unstable-definition",
+        Reason.UNSTABLE_DEFINITION,
         "The tool's hints differ between two listings; the strongest claim is judged.",
     )
     return dataclasses.replace(evidence, notes=(*evidence.notes, note))

@@ -25,6 +25,10 @@ class Settling:
     step: Step | None = None
     _done: anyio.Event = field(default_factory=anyio.Event)
 
+    def end(self) -> None:
+        """The settle is over and its box is gone."""
+        self._done.set()
+
     @property
     def over(self) -> bool:
         """Whether waiting would return at once."""
@@ -56,7 +60,7 @@ class Aside:
                 then(settling.step)
             await self._keeper.discard(box)
         finally:
-            settling._done.set()  # noqa: SLF001 - the two classes of this page are one mechanism
+            settling.end()
 
 
 @asynccontextmanager

@@ -13,6 +13,8 @@ from sandbox.probe.settings import ProbeSettings
 from sandbox.session import Session, SessionPool
 
 WireLines = list[tuple[float, str, str]]
+"""A box's wire log: milliseconds, direction and text of each line."""
+
 BoxListener = Callable[[str, tuple[Remark, ...], WireLines, frozenset[Instrument]], None]
 """Told when a box is thrown away: its name, remarks, wire log, and the instruments that failed in it."""
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from sandbox.arguments import Learned, Proposal
 from sandbox.model import Call, Effect, Json, Purpose, Step, StepKind, Tool, ToolEvidence
-from sandbox.policy import Profile
+from sandbox.policy import Profile, Reason
 from sandbox.probe.aside import Settling, aside
 from sandbox.probe.boxes import BoxKeeper
 from sandbox.probe.confirm import Confirmer
@@ -132,13 +132,13 @@ class Course:
         for effect in search.background:
             for dossier in shared.concerned:
                 if effect.loses or not effect.own:
-                    dossier.note("idle-writes", f"Without any call: {effect.summary}")
+                    dossier.note(Reason.IDLE_WRITES, f"Without any call: {effect.summary}")
         named = {effect.subject for effect in search.background}
         missing = [effect for effect in late if effect.subject not in named]
         if missing and not culprits:
             for dossier in shared.concerned:
                 dossier.note(
-                    "unattributed-late-effect",
+                    Reason.UNATTRIBUTED_LATE_EFFECT,
                     f"After the last call of {shared.box}, and not again: {missing[0].summary}",
                 )
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from sandbox.model import Call, Effect, Outcome, Step, StepKind, Tool, ToolEvidence, Trial
+from sandbox.policy import Reason
 from sandbox.probe.aside import Settling
 from sandbox.probe.live import lasting
 
@@ -48,14 +49,14 @@ class Dossier:
             self.refusals = [*self.refusals, step.reply.text][-_REFUSALS_KEPT:]
         if step.reply.outcome is Outcome.TIMED_OUT:
             self.failures += 1
-            self.notes["timed-out"] = (
+            self.notes[Reason.TIMED_OUT] = (
                 "A call did not answer in time; what it would have done later is unknown."
             )
         elif step.reply.outcome is Outcome.CRASHED:
             self.failures += 1
-            self.notes["crashed"] = "The server ended during a call of this tool."
+            self.notes[Reason.CRASHED] = "The server ended during a call of this tool."
 
-    def note(self, code: str, sentence: str) -> None:
+    def note(self, code: Reason, sentence: str) -> None:
         """Remember a reason code that bears on the tool as a whole."""
         self.notes.setdefault(code, sentence)
 

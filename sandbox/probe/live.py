@@ -24,6 +24,7 @@ from sandbox.model import (
     Trial,
     Weight,
 )
+from sandbox.policy import Reason
 from sandbox.probe.denied import denied_writes
 from sandbox.session import Session
 
@@ -124,10 +125,10 @@ class LiveBox:
         effects = await self._effects(observed)
         if kind is not StepKind.IDLE:
             effects = mark_background(effects, tuple(self.idle_effects))
-        unreached = [("box-limit", text) for _, text in observed.limits_hit]
+        unreached = [(Reason.BOX_LIMIT, text) for _, text in observed.limits_hit]
         if self.user is not None:
             denied = denied_writes(observed.events, self.session.box.look, self.user)
-            unreached += [("refused-by-box", sentence) for sentence in denied]
+            unreached += [(Reason.REFUSED_BY_BOX, sentence) for sentence in denied]
         step = Step(
             kind=kind,
             call=call,

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from sandbox.arguments import Learned, Proposal, propose
 from sandbox.model import Call, Json, Outcome, Purpose, Step, StepKind, Tool
+from sandbox.policy import Reason
 from sandbox.probe.aside import Aside
 from sandbox.probe.boxes import BoxKeeper
 from sandbox.probe.dossier import Dossier
@@ -116,7 +117,7 @@ class Sweep:
         settings = self.keeper.settings
         if self.keeper.spent(len(self.shared.calls) if self.shared else 0):
             dossier.note(
-                "budget-spent", "The run's budget was used up before all of this tool's calls were made."
+                Reason.BUDGET_SPENT, "The run's budget was used up before all of this tool's calls were made."
             )
             return True
         if dossier.failures >= 2:
