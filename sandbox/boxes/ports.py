@@ -6,7 +6,7 @@ import os
 import socket
 from collections.abc import Sequence
 
-from sandbox.linux.listeners import NAME_SERVICE_PORT
+from sandbox.linux.netlink import DNS_PORT
 
 _CONNECT_S = 5.0
 """Bound on one connect. On loopback it is answered at once, unless the server does not accept."""
@@ -56,7 +56,7 @@ def listening_ports(proc: int) -> tuple[int, ...]:
             address, _, port = local.partition(":")
             if state == _LISTENING and address in _OWN_ADDRESSES:
                 ports.add(int(port, 16))
-    return tuple(sorted(ports - {NAME_SERVICE_PORT}))
+    return tuple(sorted(ports - {DNS_PORT}))
 
 
 def _table(proc: int, name: str) -> str:

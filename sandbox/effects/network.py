@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 
 from sandbox.effects.volatile import fingerprint, mask, mask_subject
 from sandbox.linux.base import NAME_SERVER
+from sandbox.linux.netlink import DNS_PORT
 from sandbox.model import Effect, EffectKind, Exchange, Json, Observed, SyscallEvent, Weight
 
 OWN_NAMES = frozenset(
@@ -20,8 +21,6 @@ OWN_NAMES = frozenset(
 
 _OWN_ENDS = (".localhost", ".127.in-addr.arpa", "1" + 31 * ".0" + ".ip6.arpa")
 """RFC 6761 keeps the first at home; the others ask for the name of a loopback address."""
-
-_DNS = 53
 
 
 @dataclass(slots=True)
@@ -60,7 +59,7 @@ def _lookups(observed: Observed) -> Iterator[Effect]:
             "types": [*sorted({query.note for query in queries if query.note})],
             "loopback": False,
         }
-        who = _who(observed.events, first.at_ns, _DNS)
+        who = _who(observed.events, first.at_ns, DNS_PORT)
         yield _effect(
             observed,
             EffectKind.NET_LOOKUP,
@@ -96,7 +95,7 @@ def _contacts(observed: Observed, protocol: str, kind: EffectKind) -> Iterator[E
     resolvers = {NAME_SERVER} | {exchange.address for exchange in asked if _is_lookup(exchange)}
     contacts: dict[tuple[str, int], _Contact] = {}
     for packet in observed.packets:
-        if packet.protocol == protocol and not (packet.port == _DNS and packet.address in resolvers):
+        if packet.protocol == protocol and not (packet.port == DNS_PORT and packet.address in resolvers):
             place = (packet.address, packet.port)
             contact = contacts.setdefault(place, _Contact(*place, packet.at_ns))
             contact.packets += 1

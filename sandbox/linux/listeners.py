@@ -13,10 +13,9 @@ import json
 import socket
 from collections.abc import Iterable
 
-NAME_SERVICE_PORT = 53
+from sandbox.linux.netlink import DNS_PORT, IPV6_FREEBIND
 
 _BACKLOG = 128
-_IPV6_FREEBIND = 78  # linux/in6.h: bind an address that no device has
 _ADDRESS_LIMIT = 2048
 """Different (address, port) pairs that a box may contact; each costs two descriptors here and in the gateway."""
 
@@ -36,7 +35,7 @@ class Listeners:
     def open_name_service(self, *, ipv6: bool) -> None:
         """Open port 53, UDP and TCP, of every address. Raises OSError."""
         addresses = ["0.0.0.0", "::"] if ipv6 else ["0.0.0.0"]
-        self._pass_on([(protocol, ip, NAME_SERVICE_PORT) for ip in addresses for protocol in _PROTOCOLS])
+        self._pass_on([(protocol, ip, DNS_PORT) for ip in addresses for protocol in _PROTOCOLS])
 
     def open(self, ip: str, port: int) -> None:
         """Open TCP and UDP on one address, once.
@@ -48,12 +47,7 @@ class Listeners:
         if isinstance(address, ipaddress.IPv6Address) and address.ipv4_mapped:
             address = address.ipv4_mapped
         key = (str(address), port)
-        if (
-            port in (0, NAME_SERVICE_PORT)
-            or address.is_loopback
-            or address.is_unspecified
-            or key in self._open
-        ):
+        if port in (0, DNS_PORT) or address.is_loopback or address.is_unspecified or key in self._open:
             return
         if len(self._open) >= _ADDRESS_LIMIT:
             return
@@ -82,7 +76,7 @@ def _listen(protocol: str, ip: str, port: int) -> socket.socket:
     try:
         if family == socket.AF_INET6:
             opened.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
-            opened.setsockopt(socket.IPPROTO_IPV6, _IPV6_FREEBIND, 1)
+            opened.setsockopt(socket.IPPROTO_IPV6, IPV6_FREEBIND, 1)
         if protocol == "tcp":
             opened.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         opened.bind((ip, port))

@@ -19,6 +19,12 @@ Without it the kernel takes the destination as source too, and the gateway's ans
 client's port. The value is that of QEMU's user network: programs that look at it see nothing unusual.
 """
 
+DNS_PORT = 53
+"""The port that the gateway answers on whatever the address; only it can bind one so low."""
+
+IPV6_FREEBIND = 78
+"""Socket option (linux/in6.h): bind or answer from an address that no device has."""
+
 _RTM_NEWLINK, _RTM_NEWADDR, _RTM_NEWROUTE = 16, 20, 24
 _NLM_F_REQUEST, _NLM_F_ACK, _NLM_F_EXCL, _NLM_F_CREATE = 0x1, 0x4, 0x200, 0x400
 _IFF_UP = 1

@@ -18,6 +18,7 @@ from typing import Protocol
 from sandbox.linux.caller import Callers
 from sandbox.linux.decode import Address, decode
 from sandbox.linux.eventlog import AppendLog, encode_event
+from sandbox.linux.netlink import DNS_PORT
 from sandbox.linux.notify import Listener
 from sandbox.linux.numbers import MACHINES
 from sandbox.linux.seccomp import refusal
@@ -26,7 +27,6 @@ _NAMES = {number: name for name, number in MACHINES[os.uname().machine].numbers.
 _RECORDED_AS = {"mmap": "mmap-shared"}
 _EXECUTES = frozenset({"execve", "execveat"})
 _SENDS = frozenset({"connect", "sendto", "sendmsg", "sendmmsg"})
-_DNS_PORT = 53
 _BROADCAST = ipaddress.IPv4Address("255.255.255.255")
 
 _DOUBT_NS = 10_000_000
@@ -133,7 +133,7 @@ class _Observer:
     def _meet(self, address: Address) -> None:
         """Have somebody listen where a call is about to go, if that is on another machine."""
         ip, port = address.ip, address.port
-        if ip is None or port in (0, _DNS_PORT):
+        if ip is None or port in (0, DNS_PORT):
             return
         if ip.is_loopback or ip.is_unspecified or ip.is_multicast or ip == _BROADCAST:
             return

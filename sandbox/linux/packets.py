@@ -10,7 +10,7 @@ import ctypes
 import socket
 import struct
 
-from sandbox.linux.netlink import BOX_ADDRESS
+from sandbox.linux.netlink import BOX_ADDRESS, DNS_PORT
 
 FRAME_LIMIT = 256
 """Bytes that are kept of each frame, Ethernet header included."""
@@ -30,7 +30,6 @@ _IPV4, _IPV6 = 0x0800, 0x86DD
 _TCP, _UDP, _ICMPV6 = 6, 17, 58
 _HOP_BY_HOP = 0  # multicast listener reports, which the kernel sends by itself
 _SYN_ACK_BITS, _SYN = 0x12, 0x02
-_DNS = 53
 
 _KEEP, _DROP = "keep", "drop"
 
@@ -57,7 +56,7 @@ def _lines() -> list[_Line]:
         ("", _EQUAL, _TCP, "tcp", ""),
         ("", _EQUAL, _UDP, "", _KEEP),
         ("", _LOAD_HALF_AFTER, _ETHERNET, "", ""),
-        ("", _EQUAL, _DNS, _DROP, _KEEP),  # only the gateway can bind a low port
+        ("", _EQUAL, DNS_PORT, _DROP, _KEEP),  # only the gateway can bind a low port
         ("tcp", _LOAD_BYTE_AFTER, _ETHERNET + 13, "", ""),
         ("", _AND, _SYN_ACK_BITS, "", ""),
         ("", _EQUAL, _SYN, _KEEP, _DROP),
@@ -79,7 +78,7 @@ def _lines() -> list[_Line]:
         ("", _AT_LEAST, 130, "", _KEEP),  # 130 to 137 and 143: listeners, routers, neighbours
         ("", _AT_LEAST, 144, _KEEP, _DROP),
         ("v6 udp", _LOAD_HALF, _ETHERNET + 40, "", ""),
-        ("", _EQUAL, _DNS, _DROP, _KEEP),
+        ("", _EQUAL, DNS_PORT, _DROP, _KEEP),
         ("v6 tcp", _LOAD_BYTE, _ETHERNET + 40 + 13, "", ""),
         ("", _AND, _SYN_ACK_BITS, "", ""),
         ("", _EQUAL, _SYN, _KEEP, _DROP),

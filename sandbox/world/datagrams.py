@@ -8,18 +8,15 @@ import struct
 from dataclasses import replace
 from ipaddress import IPv6Address
 
+from sandbox.linux.netlink import DNS_PORT, IPV6_FREEBIND
 from sandbox.world.desk import Desk
 from sandbox.world.dns import look_up
 from sandbox.world.route import Route
 
-DNS_PORT = 53
-
 WILDCARDS = frozenset({"0.0.0.0", "::"})
 """The addresses of sockets that receive for every address."""
 
-# Not in the socket module: linux/in.h and linux/in6.h.
-_IP_PKTINFO = 8
-_IPV6_FREEBIND = 78
+_IP_PKTINFO = 8  # not in the socket module: linux/in.h
 
 _LARGEST = 65_535
 _BATCH = 64
@@ -40,7 +37,7 @@ class DatagramSocket:
         if sock.family == socket.AF_INET6:
             sock.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_RECVPKTINFO, 1)
             # The address that was asked is on no interface of the box, and must be the one that answers.
-            sock.setsockopt(socket.IPPROTO_IPV6, _IPV6_FREEBIND, 1)
+            sock.setsockopt(socket.IPPROTO_IPV6, IPV6_FREEBIND, 1)
         else:
             sock.setsockopt(socket.IPPROTO_IP, _IP_PKTINFO, 1)
 

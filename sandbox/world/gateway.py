@@ -12,13 +12,12 @@ import resource
 import socket
 import sys
 
+from sandbox.world import messages
 from sandbox.world.authority import Authority
 from sandbox.world.desk import Desk
 from sandbox.world.exchanges import Journal
 from sandbox.world.names import NameBook
 from sandbox.world.outside import Outside
-
-_LARGEST_MESSAGE = 65_536
 
 
 class Gateway:
@@ -42,14 +41,10 @@ class Gateway:
             outside.close()
 
     def _take_message(self) -> None:
-        try:
-            message, descriptors, _, _ = socket.recv_fds(
-                self._engine, _LARGEST_MESSAGE, 2, socket.MSG_CMSG_CLOEXEC
-            )
-        except BlockingIOError:
+        taken = messages.take(self._engine)
+        if taken is None:
             return
-        except OSError:
-            message, descriptors = b"", []
+        message, descriptors = taken
         if not message:
             self._over.set()
             return

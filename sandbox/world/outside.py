@@ -10,8 +10,10 @@ import socket
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from sandbox.linux.netlink import DNS_PORT
+from sandbox.world import messages
 from sandbox.world.channel import SocketChannel
-from sandbox.world.datagrams import DNS_PORT, WILDCARDS, DatagramSocket
+from sandbox.world.datagrams import WILDCARDS, DatagramSocket
 from sandbox.world.desk import Desk
 from sandbox.world.route import Route
 from sandbox.world.stream import serve, serve_dns
@@ -22,9 +24,6 @@ MOST_SOCKETS = 4100
 MOST_CONNECTIONS = 256
 """Connections of one box that are served at the same time."""
 
-# The kernel's limit of descriptors in one message (SCM_MAX_FD, unix(7)).
-_MOST_DESCRIPTORS = 253
-_LARGEST_MESSAGE = 65_536
 _ACCEPT_BATCH = 32
 _OUT_OF_DESCRIPTORS = {errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM}
 _ACCEPT_PAUSE_S = 0.1
@@ -75,14 +74,10 @@ class Outside:
         self._on_end(self)
 
     def _take_message(self) -> None:
-        try:
-            message, descriptors, _, _ = socket.recv_fds(
-                self._warden, _LARGEST_MESSAGE, _MOST_DESCRIPTORS, socket.MSG_CMSG_CLOEXEC
-            )
-        except BlockingIOError:
+        taken = messages.take(self._warden)
+        if taken is None:
             return
-        except OSError:
-            message, descriptors = b"", []
+        message, descriptors = taken
         if not message:
             self.close()
             return

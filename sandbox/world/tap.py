@@ -11,6 +11,7 @@ import time
 from dataclasses import dataclass
 from ipaddress import IPv4Address, IPv6Address
 
+from sandbox.linux.netlink import DNS_PORT
 from sandbox.model import Packet
 
 # Not in the socket module: linux/if_packet.h, asm-generic/socket.h.
@@ -34,7 +35,6 @@ _ICMP_OWN = frozenset({0, 3, 4, 5, 11, 12, 14})
 # The same for IPv6 with multicast listener (130-132, 143) and neighbour discovery (133-137).
 _ICMPV6_OWN = frozenset({1, 2, 3, 4, 129, *range(130, 138), 143})
 
-_DNS_PORT = 53
 _SYN, _ACK = 0x02, 0x10
 
 _CLOCK_TRIES = 5
@@ -168,7 +168,7 @@ def _contact(packet: _IpPacket, at_ns: int) -> Packet | None:
             return None
         protocol, port = "tcp", int.from_bytes(payload[2:4], "big")
     elif packet.protocol == _UDP and len(payload) >= 4:
-        if int.from_bytes(payload[:2], "big") == _DNS_PORT:
+        if int.from_bytes(payload[:2], "big") == DNS_PORT:
             return None
         protocol, port = "udp", int.from_bytes(payload[2:4], "big")
     elif _is_kernels_own(packet):
