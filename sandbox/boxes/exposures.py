@@ -15,12 +15,12 @@ from pathlib import Path
 from sandbox.boxes.plan import Exposure
 from sandbox.errors import UsageError
 from sandbox.linux.base import SYSTEM_FOLDERS
+from sandbox.linux.links import follow
 
 _OURS = ("/etc", "/proc", "/sys", "/dev")
 """Folders that the box has its own of. The first may be exposed in parts."""
 
 _LAYER_LIMIT = 100  # each costs two descriptors in one message, of which the kernel passes at most 253
-_LINK_LIMIT = 40  # as the kernel's own (path_resolution(7))
 
 
 @dataclass(slots=True)
@@ -71,32 +71,10 @@ def lay_out(exposures: Sequence[Exposure]) -> Layout:
 
 
 def _trace(path: str) -> tuple[str, dict[str, str]]:
-    """Where a path leads, and the symlinks on the way: their own real paths and their targets as written."""
-    links: dict[str, str] = {}
-    pending = path.split("/")
-    current = ""
-    hops = 0
-    while pending:
-        part = pending.pop(0)
-        if part in ("", "."):
-            continue
-        if part == "..":
-            current = os.path.dirname(current)
-            continue
-        step = f"{current}/{part}"
-        try:
-            target = os.readlink(step)
-        except OSError:  # no symlink, or nothing there
-            current = step
-            continue
-        hops += 1
-        if hops > _LINK_LIMIT:
-            raise UsageError(f"{path} cannot be exposed: its symlinks lead in a circle")
-        links[step] = target
-        pending = target.split("/") + pending
-        if target.startswith("/"):
-            current = ""
-    return current or "/", links
+    try:
+        return follow(path)
+    except OSError as error:
+        raise UsageError(f"{path} cannot be exposed: its symlinks lead in a circle") from error
 
 
 def _refuse_our_own(named: str, path: str) -> None:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import codecs
 import contextlib
-import ctypes
 import os
 import resource
 import signal
@@ -24,6 +23,7 @@ from sandbox.effects.readers.reading import Reading, UnreadableError, to_wire
 from sandbox.effects.readers.sqlite import read_sqlite
 from sandbox.effects.readers.text import read_text
 from sandbox.effects.readers.wire import WireError, receive, send
+from sandbox.linux import syscalls
 
 MEMORY = 1 << 30
 """Address space of the worker in bytes: several times what the largest kept content needs."""
@@ -32,13 +32,6 @@ CPU_S = 8
 """Processor seconds per job, in case the engine's own timeout does not come."""
 
 _NOBODY = 65534
-_CLONE_NEWUSER = 0x10000000
-_CLONE_NEWNET = 0x40000000
-_CLONE_NEWIPC = 0x08000000
-_PR_SET_PDEATHSIG = 1
-_PR_SET_DUMPABLE = 4
-_PR_SET_NO_NEW_PRIVS = 38
-
 
 _LINK = 3
 """The descriptor of the link; the limit on open files leaves no other beside the standard ones."""
@@ -47,8 +40,7 @@ _LINK = 3
 def confine(keep: int) -> None:
     """Give up everything but the descriptor ``keep``, which becomes number 3. What the kernel does not grant is left
     out, the limits never."""
-    libc = ctypes.CDLL(None, use_errno=True)
-    libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+    _ask(syscalls.prctl, syscalls.PR_SET_PDEATHSIG, signal.SIGKILL)
     if keep != _LINK:
         os.dup2(keep, _LINK)
     os.closerange(_LINK + 1, 4096)
@@ -57,11 +49,12 @@ def confine(keep: int) -> None:
         os.setgroups([])
         os.setresgid(_NOBODY, _NOBODY, _NOBODY)
         os.setresuid(_NOBODY, _NOBODY, _NOBODY)
-        libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)  # a change of user clears it (prctl(2))
+        # A change of user clears it (prctl(2)).
+        _ask(syscalls.prctl, syscalls.PR_SET_PDEATHSIG, signal.SIGKILL)
     # A network namespace without any interface; where user namespaces are refused the worker still opens nothing.
-    libc.unshare(_CLONE_NEWUSER | _CLONE_NEWNET | _CLONE_NEWIPC)
-    libc.prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
-    libc.prctl(_PR_SET_DUMPABLE, 0, 0, 0, 0)
+    _ask(syscalls.unshare, syscalls.CLONE_NEWUSER | syscalls.CLONE_NEWNET | syscalls.CLONE_NEWIPC)
+    _ask(syscalls.prctl, syscalls.PR_SET_NO_NEW_PRIVS, 1)
+    _ask(syscalls.prctl, syscalls.PR_SET_DUMPABLE, 0)
     for limit, value in (
         (resource.RLIMIT_AS, MEMORY),
         (resource.RLIMIT_FSIZE, 0),
@@ -70,6 +63,11 @@ def confine(keep: int) -> None:
         (resource.RLIMIT_NOFILE, _LINK + 1),
     ):
         resource.setrlimit(limit, (value, value))
+
+
+def _ask(call: Callable[..., None], *arguments: int) -> None:
+    with contextlib.suppress(OSError):  # not granted here
+        call(*arguments)
 
 
 def read_file(name: str, before: bytes, after: bytes) -> Reading:

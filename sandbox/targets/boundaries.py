@@ -13,9 +13,11 @@ from contextlib import suppress
 from pathlib import Path
 
 from sandbox.errors import UsageError
+from sandbox.linux.base import SYSTEM_FOLDERS
+from sandbox.linux.links import follow
 from sandbox.model import SeedEntry
 
-SYSTEM = tuple(map(Path, ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32")))
+SYSTEM = tuple(map(Path, SYSTEM_FOLDERS))
 """Folders that are in every box (design, "The box's walls")."""
 
 _MADE_BY_THE_BOX = tuple(map(Path, ("/etc", "/proc", "/sys", "/dev", "/run", "/boot")))
@@ -26,9 +28,6 @@ _WIDE = frozenset(
         ("/", "/home", "/root", "/tmp", "/var", "/var/tmp", "/var/lib", "/opt", "/srv", "/mnt", "/media"),
     )
 )
-
-_LINK_HOPS = 40
-"""As many symbolic links as the kernel follows in one path (path_resolution(7))."""
 
 
 def in_system(path: Path) -> bool:
@@ -83,27 +82,16 @@ def trace(path: Path) -> tuple[Path, tuple[SeedEntry, ...]]:
     Returns the real path and one ``symlink`` seed for each link on the way, so that the box can lead the
     same way there. What does not exist is followed as far as it goes. Raises UsageError on a loop.
     """
-    links: list[SeedEntry] = []
-    done = Path("/")
-    todo = list(path.parts[1:])
-    while todo:
-        part = todo.pop(0)
-        if part == "..":
-            done = done.parent
-            continue
-        step = done / part
-        if not step.is_symlink():
-            done = step
-            continue
-        if len(links) >= _LINK_HOPS:
-            raise UsageError(f"{path}: symbolic links lead in a circle.")
-        target = os.readlink(step)
-        if not in_system(step):
-            links.append(SeedEntry(str(step), "symlink", 0o777, target=target))
-        todo = [*(part for part in Path(target).parts if part != "/"), *todo]
-        if target.startswith("/"):
-            done = Path("/")
-    return done, tuple(links)
+    try:
+        real, links = follow(str(path))
+    except OSError as error:
+        raise UsageError(f"{path}: symbolic links lead in a circle.") from error
+    seeds = (
+        SeedEntry(link, "symlink", 0o777, target=target)
+        for link, target in links.items()
+        if not in_system(Path(link))
+    )
+    return Path(real), tuple(seeds)
 
 
 def absolute(word: str | Path, cwd: Path) -> Path:
