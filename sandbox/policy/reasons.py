@@ -87,8 +87,8 @@ _ENTRIES = (
         "No call was accepted",
         "Every call of the tool was refused, so what it does when it works was never seen.",
         "All argument sets that were generated came back as an error; the report shows the last refusals.",
-        "Give the tool what it needs: a `--workspace`, `-e` settings, or an example call (`investigate TARGET TOOL "
-        "--args JSON` or a scenario). `hintproof arguments TARGET TOOL` shows what was sent and why.",
+        "Give the tool what it needs: a `--workspace`, `-e` settings, or an example call (`hintproof investigate "
+        "TOOL --args JSON -- COMMAND`, or a scenario). `hintproof arguments TOOL -- COMMAND` shows what would be sent and why.",
         _INCONCLUSIVE,
     ),
     ReasonEntry(
@@ -117,7 +117,8 @@ _ENTRIES = (
         "An answer changed once, and not again",
         "Another tool or resource answered differently after the call, but not when the call was made again in a "
         "fresh box. Answers are not attributed by the kernel, so this does not count as an effect observed once.",
-        "The only sign against the hint was a changed answer, and the confirming call did not show it.",
+        "The only sign against the hint was a changed answer, and the confirming call did not show it. No run of this "
+        "version compares answers; the code is kept for later work.",
         "Replay the finding; a changing answer is often a time or a random value.",
         _INCONCLUSIVE,
     ),
@@ -137,7 +138,7 @@ _ENTRIES = (
         "After the last call of a box something changed, and calling each tool alone did not bring it back, or was "
         "not tried. Until it is attributed, none of that box's tools is called consistent.",
         "The long idle at the end of the box showed an effect that the idle control did not.",
-        "Run `hintproof investigate TARGET TOOL` on the suspects, one at a time.",
+        "Run `hintproof investigate TOOL -- COMMAND` on the suspects, one at a time.",
         _INCONCLUSIVE,
     ),
     ReasonEntry(
@@ -180,8 +181,9 @@ _ENTRIES = (
         Reason.WORLD_UNREACHABLE,
         "The simulated world did not answer what the tool needed",
         "The tool talked to the outside and got no usable answer, so what it does with one was not seen.",
-        "A request was refused, timed out, or the server did not trust the gateway's certificate.",
-        "Give the tool a service it understands, or record one (`--world record --reach HOST`).",
+        "A request was refused, timed out, or the server did not trust the gateway's certificate. No run of this version "
+        "finds that out; the code is kept for later work.",
+        "Give the tool a service that it understands: one that the server starts itself, on loopback.",
         _INCONCLUSIVE,
     ),
     ReasonEntry(
@@ -229,7 +231,7 @@ _ENTRIES = (
         Reason.CONCURRENT,
         "Two calls at once do what two calls in a row do not",
         "The same call sent twice at the same time left an effect more than once.",
-        "Only the concurrent hazard showed it.",
+        "Only the concurrent hazard showed it, which no run of this version tries; the code is kept for later work.",
         "Guard the tool's check and its write with one lock or one transaction.",
         _CONTRADICTED,
     ),
@@ -237,7 +239,7 @@ _ENTRIES = (
         Reason.RETRY,
         "A retried call acts twice",
         "The answer to the call was lost on purpose and the call sent again, as clients do with an idempotent tool.",
-        "Only the retry hazard showed it.",
+        "Only the retry hazard showed it, which no run of this version tries; the code is kept for later work.",
         "Make the second call recognise the first, for example by a key that the caller sends.",
         _CONTRADICTED,
     ),
