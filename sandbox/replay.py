@@ -10,7 +10,7 @@ from pathlib import Path
 from sandbox.errors import EvidenceError, RunNotFoundError
 from sandbox.evidence.runs import load_evidence, load_record, load_report
 from sandbox.judge import judge
-from sandbox.model import Finding, Hint, Purpose, StepKind, ToolEvidence, Trial, Verdict
+from sandbox.model import Hint, Purpose, StepKind, ToolEvidence, Trial, Verdict
 from sandbox.policy import SPEC, Profile, profile_named
 from sandbox.probe.again import again
 from sandbox.probe.boxes import BoxKeeper
@@ -31,11 +31,10 @@ class SavedFinding:
 
 @dataclass(frozen=True, slots=True)
 class Replay:
-    """What came of it: the new trial, whether the contradiction was seen again, and the new finding."""
+    """What came of it: the new trial, whether the contradiction was seen again, and the two trials as evidence."""
 
     trial: Trial
     again: bool
-    finding: Finding
     evidence: ToolEvidence
 
 
@@ -102,4 +101,4 @@ async def replay(
         trial = await again(keeper, tool, original, call, Purpose.CONFIRM, confirms=original.id)
     evidence = dataclasses.replace(saved.evidence, trials=(original, trial))
     finding = next(item for item in judge(evidence, profile) if item.hint is saved.hint)
-    return Replay(trial, finding.verdict is Verdict.CONTRADICTED, finding, evidence)
+    return Replay(trial, finding.verdict is Verdict.CONTRADICTED, evidence)

@@ -20,7 +20,7 @@ from sandbox.investigate import Investigation, investigate
 from sandbox.model import Instrument, Json, Purpose, Report
 from sandbox.policy import exit_code
 from sandbox.report.console import make_console
-from sandbox.report.document import to_json
+from sandbox.report.document import write_report
 from sandbox.report.escaping import Masker, plain_json
 from sandbox.report.timeline import render_timeline
 
@@ -60,7 +60,7 @@ def command(
             )
         )
         report = _report(job, folder.path.name, found, started)
-        folder.save_report(to_json(report, job.secrets))
+        write_report(folder.report, report, job.secrets)
     if as_json:
         sys.stdout.write(json.dumps(plain_json(encode(found.evidence), Masker(job.secrets)), indent=1) + "\n")
     else:

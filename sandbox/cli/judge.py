@@ -10,7 +10,7 @@ from pathlib import Path
 import click
 
 import sandbox
-from sandbox.cli.options import fail_options, output_options, runs_option
+from sandbox.cli.options import fail_options, json_option, runs_option, verbose_option
 from sandbox.config import AllowRule, resolve_settings
 from sandbox.errors import NothingVerifiedError
 from sandbox.evidence.codec import decode
@@ -28,12 +28,12 @@ from sandbox.report.terminal import render_report
 @click.option("--profile", metavar="NAME", default="spec", help="What the hints' words mean (default spec).")
 @runs_option
 @fail_options
-@output_options
+@json_option
+@verbose_option
 def command(
     run: str, profile: str, runs: Path, *, as_json: bool, verbose: bool, **options: str | None
 ) -> int:
     """Judge the saved evidence of RUN (an id, the beginning of one, a folder, or `last`) again."""
-    options.pop("quiet")  # judging shows no progress
     settings = resolve_settings(options, cwd=Path.cwd(), environ={})
     report = _judged(find_run(runs, run), profile_named(profile), settings.allow)
     if not report.tools:

@@ -104,11 +104,9 @@ _FAIL = (
     click.option("--min-severity", metavar="LEVEL", help="low (default), medium or high."),
     click.option("--min-coverage", metavar="PERCENT", help="Tools that must be accepted at least once."),
 )
-_OUTPUT = (
-    click.option("--json", "as_json", is_flag=True, help="The report as JSON on standard output."),
-    click.option("-q", "--quiet", is_flag=True, help="No progress."),
-    click.option("-v", "--verbose", is_flag=True, help="Leave nothing out."),
-)
+json_option = click.option("--json", "as_json", is_flag=True, help="The report as JSON on standard output.")
+quiet_option = click.option("-q", "--quiet", is_flag=True, help="No progress.")
+verbose_option = click.option("-v", "--verbose", is_flag=True, help="Leave nothing out.")
 
 
 def launch_options(function: Decorated) -> Decorated:
@@ -128,7 +126,7 @@ def fail_options(function: Decorated) -> Decorated:
 
 def output_options(function: Decorated) -> Decorated:
     """Options that say what is printed."""
-    return _applied(_OUTPUT, function)
+    return _applied((json_option, quiet_option, verbose_option), function)
 
 
 def _applied(options: tuple[Callable[[Any], Any], ...], function: Decorated) -> Decorated:

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from sandbox.cli.options import output_options, runs_option
+from sandbox.cli.options import quiet_option, runs_option
 from sandbox.cli.setup import job_for
 from sandbox.cli.verify import verify_job
 from sandbox.errors import ExitCode
@@ -19,12 +19,9 @@ from sandbox.suites import Scenario, exit_code, run_scenarios, story
 @click.command("run")
 @click.argument("scenarios", nargs=-1, required=True, type=click.Path(path_type=Path))
 @runs_option
-@output_options
-def command(scenarios: tuple[Path, ...], runs: Path, as_json: bool, quiet: bool, verbose: bool) -> int:
+@quiet_option
+def command(scenarios: tuple[Path, ...], runs: Path, quiet: bool) -> int:
     """Run scenario files (or all `*.hintproof.yaml` below a folder) and compare verdicts with what they expect."""
-    del verbose
-    if as_json:
-        raise click.UsageError("--json is an option of verify; run keeps each report in its run folder.")
 
     def runner(scenario: Scenario) -> Report:
         options: dict[str, Any] = {

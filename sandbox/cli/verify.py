@@ -22,7 +22,7 @@ from sandbox.cli.setup import Job, job_for, listening, run_folder
 from sandbox.model import Call, Json, Report
 from sandbox.policy import exit_code
 from sandbox.report.console import make_console
-from sandbox.report.document import dumps, to_json
+from sandbox.report.document import dumps, write_report
 from sandbox.report.terminal import render_report
 from sandbox.verify import VerifyOptions, verify
 
@@ -73,5 +73,5 @@ def verify_job(job: Job, *, quiet: bool, calls: tuple[Call, ...] = ()) -> Report
         settings = job.settings
         code = exit_code(report, settings.fail_on, settings.min_severity, settings.min_coverage)
         report = dataclasses.replace(report, exit_code=int(code))
-        folder.save_report(to_json(report, job.secrets))
+        write_report(folder.report, report, job.secrets)
     return report

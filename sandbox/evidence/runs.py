@@ -120,11 +120,10 @@ class RunFolder:
         text = "".join(json.dumps(self._plain(line)) + "\n" for line in lines)
         write_atomically(self.path / "wire" / f"{_slug(box)}.jsonl", text)
 
-    def save_report(self, report: Mapping[str, Any]) -> Path:
-        """Write the report; returns its path."""
-        path = self.path / "report.json"
-        write_atomically(path, json.dumps(report, indent=1, ensure_ascii=True) + "\n")
-        return path
+    @property
+    def report(self) -> Path:
+        """Where the report belongs, written once, at the end."""
+        return self.path / "report.json"
 
     def discard(self) -> None:
         """Remove the folder: the run came to nothing. Closing it is still due."""
