@@ -14,7 +14,7 @@ from sandbox.probe.confirm import Confirmer
 from sandbox.probe.dossier import Dossier
 from sandbox.probe.late import LateSearch
 from sandbox.probe.live import LiveBox, lasting, telling
-from sandbox.probe.order import in_probing_order, looks_like_read, makes_something
+from sandbox.probe.order import in_probing_order, looks_like_read, makes_something, removes_something
 from sandbox.probe.sweep import Sweep, proposal_call
 from sandbox.session import Session
 from sandbox.workspace import Surroundings
@@ -155,8 +155,8 @@ class Course:
     def _makers(self, tool: Tool, *, seen_only: bool) -> list[tuple[Tool, Call]]:
         """Accepted calls of other tools that make something, one or two each, removers left out.
 
-        ``seen_only`` leaves out calls that made nothing that the instruments saw: they may help a tool that was never
-        accepted, but hardly show an effect of one that was.
+        ``seen_only`` leaves out calls that made nothing that the instruments saw: they may help a tool that
+        was never accepted, but hardly show an effect of one that was.
         """
         makers: list[tuple[Tool, Call]] = []
         for dossier in self._dossiers.values():
@@ -222,7 +222,12 @@ class _SharedEnd:
 
 
 def _needs_more(dossier: Dossier) -> bool:
-    """Whether calls after a preparation could tell more: never accepted, or a writer without an effect."""
+    """Whether calls after a preparation could tell more: never accepted, or a writer that met nothing to work on.
+
+    A remover met something only where it removed something: an empty store that it wrote is not that.
+    """
     if dossier.accepted == 0:
         return True
+    if removes_something(dossier.tool):
+        return not dossier.had_loss
     return not looks_like_read(dossier.tool) and not dossier.had_effect

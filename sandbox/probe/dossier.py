@@ -63,12 +63,12 @@ class Dossier:
     @property
     def had_effect(self) -> bool:
         """Whether an accepted call of this tool changed something."""
-        return any(
-            step.reply is not None and step.reply.outcome is Outcome.ACCEPTED and lasting(step.effects)
-            for trial in self.trials
-            for step in trial.steps
-            if step.kind is StepKind.CALL
-        )
+        return any(left for _, left in self.accepted_calls())
+
+    @property
+    def had_loss(self) -> bool:
+        """Whether an accepted call of this tool took something away, made for it or not."""
+        return any(effect.loses for _, left in self.accepted_calls() for effect in left)
 
     def accepted_calls(self) -> list[tuple[Call, tuple[Effect, ...]]]:
         """The first calls that were accepted, each with what it left behind."""

@@ -1,6 +1,7 @@
 """The order in which tools are probed, and which calls make something that others can work on.
 
-Order decides cost and coverage only, never a verdict: a tool in the wrong group is still judged by what it did.
+Order decides cost and coverage only, never a verdict: a tool in the wrong group is still judged by what it
+did.
 """
 
 from __future__ import annotations
@@ -56,3 +57,8 @@ def in_probing_order(tools: tuple[Tool, ...]) -> list[Tool]:
 def makes_something(tool: Tool) -> bool:
     """Whether an accepted call of this tool may give other tools something to work on."""
     return tool.hints.read_only is not Declared.TRUE and rank(tool) in (1, 2)
+
+
+def removes_something(tool: Tool) -> bool:
+    """Whether the tool is named for taking something away."""
+    return tool.hints.read_only is not Declared.TRUE and rank(tool) == 3
