@@ -72,7 +72,8 @@ def lay_out(seeds: Sequence[SeedEntry], below: Path) -> None:
 async def repeat(plan: Path) -> None:
     """Make the calls of a plan: a JSON object with ``argv``, ``cwd``, ``env``, ``keep`` and ``boxes``.
 
-    Each of ``boxes`` is the calls of one server's life. ``keep`` is a folder and its pristine copy, put back before each start.
+    Each of ``boxes`` is the calls of one server's life. ``keep`` is a folder and its pristine copy, put back
+    before each start.
     """
     work = json.loads(plan.read_text())
     for calls in work["boxes"]:

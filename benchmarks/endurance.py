@@ -28,7 +28,8 @@ _MIB = 1 << 20
 
 
 async def measure(root: Path) -> list[Figure]:
-    """The peak of the engine and its helpers, and the engine's growth; in a fresh process, whose memory is all its own."""
+    """The peak of the engine and its helpers, and the engine's growth; in a fresh process, whose memory is
+    all its own."""
     context = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(1, mp_context=context) as process:
         future = process.submit(_in_process, str(root))

@@ -14,8 +14,8 @@ TOLERANCE = 1.5
 class Figure:
     """One measured number beside its goal.
 
-    ``at_most`` tells which side of the goal is good; ``decisive`` rows fail the run beyond the tolerance. ``detail`` is one line
-    of what the number was made from.
+    ``at_most`` tells which side of the goal is good; ``decisive`` rows fail the run beyond the tolerance.
+    ``detail`` is one line of what the number was made from.
     """
 
     what: str

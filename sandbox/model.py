@@ -139,8 +139,9 @@ HOME = "/home/user"
 class SeedEntry:
     """One entry that is written into a box before its server starts, owned by the server's user.
 
-    ``path`` is absolute in the box; ``kind`` is ``dir``, ``file`` or ``symlink``; ``mode`` the permission bits; ``content``
-    the bytes of a file; ``target`` where a symlink points; ``mtime`` seconds since the epoch.
+    ``path`` is absolute in the box; ``kind`` is ``dir``, ``file`` or ``symlink``; ``mode`` the permission
+    bits; ``content`` the bytes of a file; ``target`` where a symlink points; ``mtime`` seconds since the
+    epoch.
     """
 
     path: str
@@ -153,10 +154,11 @@ class SeedEntry:
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What a box may use: memory of all its processes together (MiB), processes and threads, the size of one file (MiB), the
-    scratch on which all its files lie (MiB, a tmpfs), and open files per process.
+    """What a box may use: memory of all its processes together (MiB), processes and threads, the size of one
+    file (MiB), the scratch on which all its files lie (MiB, a tmpfs), and open files per process.
 
-    The defaults let the real servers and their tools (node, git, pip) run; no more than a few of them fit a small machine.
+    The defaults let the real servers and their tools (node, git, pip) run; no more than a few of them fit a
+    small machine.
     """
 
     memory_mb: int = 2048
@@ -228,12 +230,11 @@ class Instrument(StrEnum):
 class SyscallEvent:
     """One system call as the observer read it, before it ran. Attribution only, never proof.
 
-    ``at_ns`` is CLOCK_MONOTONIC; ``pid`` as the host sees it; ``name`` the call's name
-    (``openat``, ``connect``, ``execve``, ...; ``mmap-shared`` for a shared mapping of a file).
-    ``path`` is the absolute path inside the box where there is one, ``target`` the second path of a
-    rename or link, ``address`` ``ip:port``, ``[ip6]:port`` or ``unix:PATH`` of a socket call, ``argv`` the words
-    of an exec, ``flags`` the open flags, mode, signal number or the like. ``denied`` says that the filter
-    refused the call.
+    ``at_ns`` is CLOCK_MONOTONIC; ``pid`` as the host sees it; ``name`` the call's name (``openat``,
+    ``connect``, ``execve``, ...; ``mmap-shared`` for a shared mapping of a file). ``path`` is the absolute
+    path inside the box where there is one, ``target`` the second path of a rename or link, ``address``
+    ``ip:port``, ``[ip6]:port`` or ``unix:PATH`` of a socket call, ``argv`` the words of an exec, ``flags``
+    the open flags, mode, signal number or the like. ``denied`` says that the filter refused the call.
     """
 
     at_ns: int
@@ -265,7 +266,8 @@ class Exchange:
 
     ``host`` is the name that was looked up or belongs to the address, ``address`` and ``port`` the
     destination. For ``http``: ``method``, ``url``, redacted ``headers``, ``body_digest``, ``body_head`` (at
-    most 4,096 bytes as text) and ``body_size``. ``note`` says what else is known (SNI, the error, the query type).
+    most 4,096 bytes as text) and ``body_size``. ``note`` says what else is known (SNI, the error, the query
+    type).
     """
 
     at_ns: int
@@ -306,8 +308,9 @@ class Observed:
     """What the instruments of one box recorded during one step, before anyone gives it a meaning.
 
     ``started_ns`` and ``ended_ns`` are CLOCK_MONOTONIC. ``processes`` are those alive at the end.
-    ``packets_dropped`` counts packets that the tap lost; ``quiet`` is False when the step ended at its bound while
-    the server was still busy. ``limits_hit`` names limits of the box that were reached, with a sentence each.
+    ``packets_dropped`` counts packets that the tap lost; ``quiet`` is False when the step ended at its bound
+    while the server was still busy. ``limits_hit`` names limits of the box that were reached, with a sentence
+    each.
     """
 
     started_ns: int
@@ -341,11 +344,11 @@ class ChangeKind(StrEnum):
 class FileChange:
     """One changed path. Bytes without meaning (a copy-up, an mtime) never become a FileChange.
 
-    ``kind`` REPLACED means another file type now stands there. ``source`` is where a MOVED path came
-    from; ``existed`` whether the path (of a move: the destination) was there before this look; ``type`` is ``file``, ``directory``,
-    ``symlink``, ``fifo``, ``socket`` or ``device``; ``note`` says what else changed (``mode 644->600``,
-    ``xattr user.x``, ``hard link``). ``before`` and ``after`` are digests of kept content, "" where not kept;
-    sizes are bytes, -1 where unknown.
+    ``kind`` REPLACED means another file type now stands there. ``source`` is where a MOVED path came from;
+    ``existed`` whether the path (of a move: the destination) was there before this look; ``type`` is
+    ``file``, ``directory``, ``symlink``, ``fifo``, ``socket`` or ``device``; ``note`` says what else changed
+    (``mode 644->600``, ``xattr user.x``, ``hard link``). ``before`` and ``after`` are digests of kept
+    content, "" where not kept; sizes are bytes, -1 where unknown.
     """
 
     kind: ChangeKind
@@ -418,16 +421,16 @@ class Confidence(StrEnum):
 class Effect:
     """One observed fact.
 
-    ``subject`` is what it happened to: a path, ``PATH#table[key]`` for a row, ``PATH#record`` for a record, ``REPO@refs/...``
-    for a ref, a host name or ``ip:port``, a URL, a command line. ``summary`` is one line for people.
-    ``at_ms`` counts from the start of the step; ``pid`` and ``executable`` say who, where known.
-    ``loses``: something that existed before this step is gone, overwritten, truncated or replaced
-    (never set for additions, appends, counters, pointers and timestamps that follow an addition).
-    ``own``: the thing concerned did not exist when the trial began (the probe or the server made it).
-    ``volatile``: only values that differ from run to run by nature changed (timestamps, random ids).
-    ``fingerprint`` is a digest of what happened with volatile values masked: equal effects of two
-    boxes have equal fingerprints. ``before`` and ``after`` are digests of kept content; ``diff`` a text
-    diff of at most 16 KiB; ``detail`` further facts by kind.
+    ``subject`` is what it happened to: a path, ``PATH#table[key]`` for a row, ``PATH#record`` for a record,
+    ``REPO@refs/...`` for a ref, a host name or ``ip:port``, a URL, a command line. ``summary`` is one line
+    for people. ``at_ms`` counts from the start of the step; ``pid`` and ``executable`` say who, where known.
+    ``loses``: something that existed before this step is gone, overwritten, truncated or replaced (never set
+    for additions, appends, counters, pointers and timestamps that follow an addition). ``own``: the thing
+    concerned did not exist when the trial began (the probe or the server made it). ``volatile``: only values
+    that differ from run to run by nature changed (timestamps, random ids). ``fingerprint`` is a digest of
+    what happened with volatile values masked: equal effects of two boxes have equal fingerprints. ``before``
+    and ``after`` are digests of kept content; ``diff`` a text diff of at most 16 KiB; ``detail`` further
+    facts by kind.
     """
 
     kind: EffectKind
@@ -469,8 +472,8 @@ class StepKind(StrEnum):
 class Step:
     """One step of a trial: what was sent, what came back, and everything that changed.
 
-    ``started_ms`` counts from the start of the trial. ``unreached`` names what the box prevented or
-    could not do during the step (``refused-by-box``, ``box-limit``, ``world-unreachable``) with a sentence each.
+    ``started_ms`` counts from the start of the trial. ``unreached`` names what the box prevented or could not
+    do during the step (``refused-by-box``, ``box-limit``, ``world-unreachable``) with a sentence each.
     """
 
     kind: StepKind
@@ -514,11 +517,11 @@ class Trial:
 class ToolEvidence:
     """All that was found out about one tool: the judge's whole input, saved as JSON.
 
-    ``tried`` and ``accepted`` count calls (repeats and confirmations left out); ``space`` names the parts of the input
-    space that accepted calls covered (``minimal``, ``full``, ``mode=append``, ...), ``space_missed`` those that were
-    refused or never sent. ``refusals`` are the last refusal texts. ``notes`` are reason codes that bear on the tool as a whole
-    (``budget-spent``, ``unstable-definition``, ``unattributed-late-effect``, ``crashed``, ``timed-out``, ``idle-writes``) with a
-    sentence each.
+    ``tried`` and ``accepted`` count calls (repeats and confirmations left out); ``space`` names the parts of
+    the input space that accepted calls covered (``minimal``, ``full``, ``mode=append``, ...),
+    ``space_missed`` those that were refused or never sent. ``refusals`` are the last refusal texts. ``notes``
+    are reason codes that bear on the tool as a whole (``budget-spent``, ``unstable-definition``,
+    ``unattributed-late-effect``, ``crashed``, ``timed-out``, ``idle-writes``) with a sentence each.
     """
 
     tool: Tool
@@ -578,9 +581,10 @@ class Evidence:
 class Finding:
     """The verdict on one hint of one tool.
 
-    ``id`` is the short digest that ``hintproof replay`` takes. ``reason`` is a code of the closed list
-    in ``policy``, "" where the verdict needs none. ``why`` is one line for people. ``supports`` is the value of the
-    hint that the evidence supports, or None. ``replay`` is the literal command that runs the finding again.
+    ``id`` is the short digest that ``hintproof replay`` takes. ``reason`` is a code of the closed list in
+    ``policy``, "" where the verdict needs none. ``why`` is one line for people. ``supports`` is the value of
+    the hint that the evidence supports, or None. ``replay`` is the literal command that runs the finding
+    again.
     """
 
     id: str
@@ -630,9 +634,10 @@ class ServerFacts:
 class Report:
     """One run over one target.
 
-    ``command`` is the literal command line of the server, ``invocation`` of hintproof. ``instruments`` are those that worked;
-    ``missing`` those that did not, with the reason. ``unreached`` names what was not reached (tools that were
-    never called, a budget spent). ``complete`` is False when the run died or was stopped before its end.
+    ``command`` is the literal command line of the server, ``invocation`` of hintproof. ``instruments`` are
+    those that worked; ``missing`` those that did not, with the reason. ``unreached`` names what was not
+    reached (tools that were never called, a budget spent). ``complete`` is False when the run died or was
+    stopped before its end.
     """
 
     run: str

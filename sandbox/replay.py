@@ -39,7 +39,8 @@ class Replay:
 
 
 def find_saved(root: Path, finding_id: str) -> tuple[Path, SavedFinding]:
-    """The newest finding below ``root``, a folder of runs, whose id begins with ``finding_id``, and its run's folder.
+    """The newest finding below ``root``, a folder of runs, whose id begins with ``finding_id``, and its run's
+    folder.
 
     Runs that were stopped before their end, and those of ``investigate``, are looked through as well.
 

@@ -51,8 +51,8 @@ from sandbox.targets import Launch
 class VerifyOptions:
     """What a verification is asked for.
 
-    ``tools`` are name patterns (``fnmatch``; empty: all), ``examples`` argument sets of the user by tool name,
-    ``closed_world`` hosts that count as the server's own, ``allow`` effects that the user accepts.
+    ``tools`` are name patterns (``fnmatch``; empty: all), ``examples`` argument sets of the user by tool
+    name, ``closed_world`` hosts that count as the server's own, ``allow`` effects that the user accepts.
     """
 
     target: str

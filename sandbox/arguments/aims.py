@@ -1,7 +1,8 @@
 """What one field may hold, best first: the rules that aim a call at being accepted.
 
-Sources in their order: what exists around the server, what earlier calls taught, values spelled out in the description, the
-field's format, its name. (What the schema itself gives, a default or an example, comes before all of these: see ``build``.)
+Sources in their order: what exists around the server, what earlier calls taught, values spelled out in the
+description, the field's format, its name. (What the schema itself gives, a default or an example, comes
+before all of these: see ``build``.)
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """What a field most likely means, told by the words of its name alone.
 
-The tables are keyed by singulars. Two values each: the second serves a second set of values. The last word of a name weighs most (``source_timezone`` is a
-time zone), so names are looked up from their end. Times that a call would wait are kept short.
+The tables are keyed by singulars. Two values each: the second serves a second set of values. The last word of
+a name weighs most (``source_timezone`` is a time zone), so names are looked up from their end. Times that a
+call would wait are kept short.
 """
 
 from __future__ import annotations

@@ -22,9 +22,11 @@ _MAX_OBJECTS = 8
 
 
 def examples_in(description: str) -> list[str]:
-    """Quoted words that look like values, in their order; then what follows "e.g." without quotes. At most 12.
+    """Quoted words that look like values, in their order; then what follows "e.g." without quotes. At most
+    12.
 
-    Words that name a parameter or a tool ("the 'path' parameter") are left out, and so are templates with dots or braces.
+    Words that name a parameter or a tool ("the 'path' parameter") are left out, and so are templates with
+    dots or braces.
     """
     text = _APOSTROPHE.sub(r"\1\2", description[:_MAX_LENGTH])
     found: list[str] = []

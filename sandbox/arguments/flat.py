@@ -27,8 +27,9 @@ class UnsatisfiableError(Exception):
 class Flat:
     """A node as one set of keywords.
 
-    ``types`` are its JSON types without null, "" in it where it names none. ``options`` is how many branches (or types) could have been
-    taken, ``nullable`` whether null is one more. ``refs`` are the references that were followed: meeting one again inside means recursion.
+    ``types`` are its JSON types without null, "" in it where it names none. ``options`` is how many branches
+    (or types) could have been taken, ``nullable`` whether null is one more. ``refs`` are the references that
+    were followed: meeting one again inside means recursion.
     """
 
     node: Mapping[str, Any]

@@ -1,6 +1,7 @@
 """What earlier calls taught: names, ids and paths that exist now, kept by the name they were told under.
 
-Only accepted replies teach, and only text and JSON are read, both bounded: the server is not trusted to be brief.
+Only accepted replies teach, and only text and JSON are read, both bounded: the server is not trusted to be
+brief.
 """
 
 from __future__ import annotations
@@ -65,9 +66,9 @@ class Learned:
     def values_for(self, name: str, schema: Mapping[str, Json] | None = None, about: str = "") -> list[Json]:
         """What a field may hold, best match first, then newest first.
 
-        ``about`` is what is known of the thing that the field names (its parent, its description). A plain ``id`` matches any
-        id; ``entityName`` the names of entities, then any name. Values of another JSON type than ``schema`` asks for are left out;
-        a number told as text is turned into one.
+        ``about`` is what is known of the thing that the field names (its parent, its description). A plain
+        ``id`` matches any id; ``entityName`` the names of entities, then any name. Values of another JSON
+        type than ``schema`` asks for are left out; a number told as text is turned into one.
         """
         wanted = singulars(words_of(name))
         if not wanted:

@@ -1,8 +1,8 @@
 """Regular expressions of schemas: text that matches one, and whether a text does, both in bounded time.
 
 Schemas speak the dialect of ECMA 262. It is translated to Python's where the two differ; what cannot be
-translated is called unreadable and judged by nobody. Expressions that could take exponential time are matched by a small
-backtracking walk with a step limit instead of ``re``, which has none.
+translated is called unreadable and judged by nobody. Expressions that could take exponential time are matched
+by a small backtracking walk with a step limit instead of ``re``, which has none.
 """
 
 from __future__ import annotations

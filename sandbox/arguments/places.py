@@ -262,7 +262,8 @@ def _shape(path: str, field: Field, scene: Scene) -> str:
     if relative:
         return path.removeprefix(workspace).lstrip("/") or "."
     if field.words in {("filename",), ("file", "name")} and not field.says(r"\bpath\b"):
-        # A bare name is looked for in the folder that the server runs in; what lies deeper needs its whole path.
+        # A bare name is looked for in the folder that the server runs in; what lies deeper needs its whole
+        # path.
         folder, _, name = path.rpartition("/")
         return name if folder == workspace else path
     return path

@@ -21,9 +21,9 @@ ITEMS = "[]"
 class Plan:
     """What one set of arguments holds besides the required fields.
 
-    ``full`` includes every optional field, ``include`` some; ``values`` fixes fields, ``picks`` takes another aim of a field,
-    ``branches`` another branch of a choice. ``turn`` 1 asks for a second set of values; ``intended`` is what a chosen action
-    makes the tool do.
+    ``full`` includes every optional field, ``include`` some; ``values`` fixes fields, ``picks`` takes another
+    aim of a field, ``branches`` another branch of a choice. ``turn`` 1 asks for a second set of values;
+    ``intended`` is what a chosen action makes the tool do.
     """
 
     full: bool = False

@@ -30,8 +30,8 @@ _IN_PLACE_MANY = ("allOf", "anyOf", "oneOf")
 def sanitise(raw: Mapping[str, Json], *, modern: bool) -> tuple[dict[str, Any], tuple[str, ...]]:
     """The schema to work with, and notes on what was changed. ``modern`` is whether its dialect is 2020-12.
 
-    References are made local or dropped, loops that no value can satisfy are cut, and what lies deeper than 48 levels or
-    beyond 60,000 nodes is taken as "anything".
+    References are made local or dropped, loops that no value can satisfy are cut, and what lies deeper than
+    48 levels or beyond 60,000 nodes is taken as "anything".
     """
     return _Copy(modern).whole(raw)
 

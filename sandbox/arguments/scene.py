@@ -21,8 +21,8 @@ _REPOSITORY = re.compile(r"\bgit\b|\brepositor(y|ies)\b|\brepo\b", re.IGNORECASE
 class Aim:
     """A value to send and why it was chosen.
 
-    ``tag`` tells it from the other aims of its field ("" for the usual one); ``exists`` says that it names a place around the server, which
-    is better than what the schema gives by default.
+    ``tag`` tells it from the other aims of its field ("" for the usual one); ``exists`` says that it names a
+    place around the server, which is better than what the schema gives by default.
     """
 
     value: Json
@@ -33,7 +33,8 @@ class Aim:
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """One field to be filled: its name, its description, the name of what it lies in, and the fields beside it.
+    """One field to be filled: its name, its description, the name of what it lies in, and the fields beside
+    it.
 
     ``node`` is its schema, flat. An ``item`` of an array has its array's name in the singular.
     """

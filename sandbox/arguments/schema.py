@@ -1,9 +1,10 @@
 """A tool's input schema made safe to work with, and the validator that every proposal must pass.
 
-What servers send is taken as it is meant: keywords of the wrong type are dropped (a validator would raise), an OpenAPI
-``nullable`` becomes a null type, a draft-04 boolean ``exclusiveMinimum`` the number it stands for, a list of ``items``
-in a schema of 2020-12 ``prefixItems``. A reference that leaves the schema is never fetched: it is taken as "anything" and noted.
-The result is judged under the schema's own dialect (``$schema``; 2020-12 where it names none, as MCP says).
+What servers send is taken as it is meant: keywords of the wrong type are dropped (a validator would raise),
+an OpenAPI ``nullable`` becomes a null type, a draft-04 boolean ``exclusiveMinimum`` the number it stands for,
+a list of ``items`` in a schema of 2020-12 ``prefixItems``. A reference that leaves the schema is never
+fetched: it is taken as "anything" and noted. The result is judged under the schema's own dialect
+(``$schema``; 2020-12 where it names none, as MCP says).
 """
 
 from __future__ import annotations
@@ -30,7 +31,8 @@ class TooCostlyError(Exception):
 
 
 class Schema:
-    """A schema ready for use. ``root`` is the sanitised schema, ``notes`` what was taken otherwise than it was written."""
+    """A schema ready for use. ``root`` is the sanitised schema, ``notes`` what was taken otherwise than it
+    was written."""
 
     def __init__(self, raw: Mapping[str, Json]) -> None:
         self.dialect = validators.validator_for(raw, default=Draft202012Validator)

@@ -16,8 +16,8 @@ _MAX_DEPTH = 5
 def shrink(arguments: Mapping[str, Json], schema: Mapping[str, Json]) -> Iterator[dict[str, Json]]:
     """Smaller sets of arguments, each valid under the tool's input schema and each given once; at most 200.
 
-    What takes most away comes first: all optional fields, each optional field, defaults, then shorter arrays and texts and
-    numbers nearer to zero. The order is the same every time.
+    What takes most away comes first: all optional fields, each optional field, defaults, then shorter arrays
+    and texts and numbers nearer to zero. The order is the same every time.
     """
     ready = Schema(schema)
     start = dict(arguments)

@@ -91,7 +91,8 @@ def is_table(field: Field) -> bool:
 def tables(scene: Scene) -> Mapping[str, tuple[Column, ...]]:
     """The tables that the tool can reach, those created by earlier calls first.
 
-    A server that was given a database of its own sees no other, unless the tool takes a database as an argument.
+    A server that was given a database of its own sees no other, unless the tool takes a database as an
+    argument.
     """
     here = scene.surroundings
     properties = scene.tool.input_schema.get("properties")
@@ -112,7 +113,8 @@ def _table(scene: Scene) -> tuple[str, tuple[Column, ...]]:
 
 
 def _sort(field: Field, scene: Scene) -> str:
-    """``create``, ``alter``, ``drop``, ``write`` or ``read``, as the name says, then the field, then the tool's description."""
+    """``create``, ``alter``, ``drop``, ``write`` or ``read``, as the name says, then the field, then the
+    tool's description."""
     verbs = (
         ("create", r"\bcreate\b"),
         ("alter", r"\balter\b"),

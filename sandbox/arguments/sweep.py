@@ -33,8 +33,9 @@ _ACTIONS = frozenset({"action", "mode", "operation", "op", "command", "method", 
 class Proposal:
     """One set of arguments to send.
 
-    ``label`` names the parts of the input space that it covers (``minimal``, ``full``, ``mode=append``, ``flag=true``, ``with limit``,
-    ``limit=null``, ``path: existing file``), joined by commas where it covers several. ``origin`` says on one line why each value was chosen.
+    ``label`` names the parts of the input space that it covers (``minimal``, ``full``, ``mode=append``,
+    ``flag=true``, ``with limit``, ``limit=null``, ``path: existing file``), joined by commas where it covers
+    several. ``origin`` says on one line why each value was chosen.
     """
 
     arguments: Mapping[str, Json]
@@ -54,8 +55,8 @@ def propose(
 ) -> list[Proposal]:
     """At most ``limit`` sets of arguments for a tool, the most telling first, the same for the same inputs.
 
-    Every set is valid under the schema in its own dialect, checked by a validator. Nothing is fetched, and the work is bounded however
-    the schema is made; a schema that no value was found for gives no proposals.
+    Every set is valid under the schema in its own dialect, checked by a validator. Nothing is fetched, and
+    the work is bounded however the schema is made; a schema that no value was found for gives no proposals.
     """
     schema = Schema(tool.input_schema)
     builder = Builder(schema, Scene(tool, surroundings, learned, seed))
@@ -121,8 +122,8 @@ def _origin(builder: Builder) -> str:
 def _ideas(tool: Tool, schema: Schema, builder: Builder) -> Iterator[_Idea]:
     """What to try, in the order of its worth. Only the first ideas are sure to be tried: budgets are small.
 
-    An optional field that says where to work (a repository, a project's folder) goes with everything but the minimal call: many tools
-    accept nothing without it.
+    An optional field that says where to work (a repository, a project's folder) goes with everything but the
+    minimal call: many tools accept nothing without it.
     """
     known = list(islice(slots(schema), _MAX_SLOTS))
     where = [

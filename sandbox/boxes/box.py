@@ -32,9 +32,9 @@ _SOCKETS_S = 5.0
 class Layer:
     """One writable layer of a box.
 
-    ``prefix`` is where it appears in the box; of two that hold a path the deeper one counts. ``lower`` is a path to
-    the folder below it, valid in this process and while the box is open, or None where there is nothing below. ``upper`` is a directory descriptor of what the server
-    changed, which the box owns.
+    ``prefix`` is where it appears in the box; of two that hold a path the deeper one counts. ``lower`` is a
+    path to the folder below it, valid in this process and while the box is open, or None where there is
+    nothing below. ``upper`` is a directory descriptor of what the server changed, which the box owns.
     """
 
     prefix: str
@@ -43,10 +43,12 @@ class Layer:
 
 
 class Box:
-    """One running box. Made by :meth:`sandbox.boxes.launcher.Launcher.launch`; close it, or use it as a context manager.
+    """One running box. Made by :meth:`sandbox.boxes.launcher.Launcher.launch`; close it, or use it as a
+    context manager.
 
-    ``stdin`` and ``stdout`` are the engine's ends of the server's pipes, ``tap`` is the packet tap, ``events`` the system calls,
-    ``layers`` the files; all of them are the box's and end with it. Any thread may use a box.
+    ``stdin`` and ``stdout`` are the engine's ends of the server's pipes, ``tap`` is the packet tap,
+    ``events`` the system calls, ``layers`` the files; all of them are the box's and end with it. Any thread
+    may use a box.
     """
 
     def __init__(
@@ -114,7 +116,8 @@ class Box:
                 raise BoxLostError("the box was lost: its first process was killed from outside")
 
     def connect(self, port: int) -> socket.socket:
-        """A connection to a TCP port of the box's loopback, IPv4 or IPv6. No instrument takes it for the server's doing.
+        """A connection to a TCP port of the box's loopback, IPv4 or IPv6. No instrument takes it for the
+        server's doing.
 
         Raises:
             ConnectionRefusedError: nobody listens there, yet.

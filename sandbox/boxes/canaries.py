@@ -1,6 +1,7 @@
 """The watch over planted secrets: inotify, through watchdog, on the files as the box sees them.
 
-The engine's own readers go to the upper layers, which are other inodes than the overlay's: what is seen here was opened from inside.
+The engine's own readers go to the upper layers, which are other inodes than the overlay's: what is seen here
+was opened from inside.
 """
 
 from __future__ import annotations
@@ -28,8 +29,8 @@ _FENCE_S = 2.0
 class CanaryWatch:
     """All watches of a launcher, on one inotify queue.
 
-    One queue, because its order is what a barrier rests on: an event of the fence, a memfd that only the engine can open, comes
-    after everything that was opened before it.
+    One queue, because its order is what a barrier rests on: an event of the fence, a memfd that only the
+    engine can open, comes after everything that was opened before it.
     """
 
     def __init__(self) -> None:

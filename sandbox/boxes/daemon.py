@@ -25,8 +25,8 @@ from sandbox.model import SeedEntry
 _END_S = 5.0
 _REASON_LIMIT = 4096
 
-# Isolated and without site: nothing of the user's Python may run in the daemon, and it starts in a third of the time.
-# The package is found where this one was.
+# Isolated and without site: nothing of the user's Python may run in the daemon, and it starts in a third of
+# the time. The package is found where this one was.
 _START = (
     "import sys; sys.path.insert(0, sys.argv[1]); from sandbox.linux.daemon import main;"
     " sys.exit(main(int(sys.argv[2]), sys.argv[3]))"
@@ -83,7 +83,8 @@ class Daemon:
     def launch(self, order: Order, gateway: int | None = None, *, stdout_is_log: bool = False) -> Ends:
         """Have a box built and wait until all of it but the server runs. ``gateway`` stays the caller's.
 
-        With ``stdout_is_log`` the server's stdout is its stderr, and the engine's end of the other pipe has ended.
+        With ``stdout_is_log`` the server's stdout is its stderr, and the engine's end of the other pipe has
+        ended.
 
         Raises StepError when a step of building fails, BoxLostError when one of our processes dies.
         """

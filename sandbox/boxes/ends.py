@@ -20,9 +20,10 @@ _END_S = 5.0
 class Ends:
     """Descriptors of a box, all owned.
 
-    ``init`` and ``server`` are pidfds (``server`` is -1 until :meth:`go`); ``stdin``, ``stdout`` and ``stderr`` the engine's
-    ends of the server's pipes; ``events`` the system calls; ``tap`` the packet tap; ``root``, ``proc`` and ``shared_memory`` folders of
-    the box; ``uppers`` hold what the server changed and ``lowers`` what lies below, the root's first.
+    ``init`` and ``server`` are pidfds (``server`` is -1 until :meth:`go`); ``stdin``, ``stdout`` and
+    ``stderr`` the engine's ends of the server's pipes; ``events`` the system calls; ``tap`` the packet tap;
+    ``root``, ``proc`` and ``shared_memory`` folders of the box; ``uppers`` hold what the server changed and
+    ``lowers`` what lies below, the root's first.
     """
 
     answers: Answers
@@ -52,8 +53,8 @@ class Ends:
     def close(self, dispose: Callable[[int], None] = os.close) -> None:
         """Kill the box and release all descriptors.
 
-        ``dispose`` closes the tap, sooner or later: a packet socket waits for the kernel's readers (packet(7) has no
-        word of it; 5 to 13 ms, measured), more than all the rest takes.
+        ``dispose`` closes the tap, sooner or later: a packet socket waits for the kernel's readers (packet(7)
+        has no word of it; 5 to 13 ms, measured), more than all the rest takes.
         """
         self.kill()
         self.answers.wait_for_end(_END_S)

@@ -1,7 +1,8 @@
 """From what a box may see of the host to the layers, folders, links and files of its root.
 
-A layer of an overlay may not have mounts below it in a user namespace (they are locked together, and overlayfs refuses the tree). A folder that has
-some is therefore split: it becomes an empty folder into which its parts are put one by one.
+A layer of an overlay may not have mounts below it in a user namespace (they are locked together, and
+overlayfs refuses the tree). A folder that has some is therefore split: it becomes an empty folder into which
+its parts are put one by one.
 """
 
 from __future__ import annotations

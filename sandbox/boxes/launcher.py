@@ -65,8 +65,8 @@ class Launcher:
     def launch(self, plan: BoxPlan, gateway: int | None = None) -> Box:
         """Launch a box and return once its server is about to be executed; a few tens of milliseconds.
 
-        ``gateway`` is a SEQPACKET socket on which the box's warden passes on the listeners that it opens (None: nobody
-        answers in the box's network); the descriptor stays the caller's.
+        ``gateway`` is a SEQPACKET socket on which the box's warden passes on the listeners that it opens
+        (None: nobody answers in the box's network); the descriptor stays the caller's.
 
         Raises:
             UsageError: an exposure that cannot be.
@@ -140,8 +140,8 @@ class Launcher:
 
 def _layers(layout: Layout, ends: Ends) -> tuple[Layer, ...]:
     prefixes = ("/", *layout.layers)
-    # By descriptor, which shows the owners that the box sees. With the dot, the link is in the middle of the path,
-    # where it is followed.
+    # By descriptor, which shows the owners that the box sees. With the dot, the link is in the middle of the
+    # path, where it is followed.
     lowers = (f"/proc/{os.getpid()}/fd/{lower}/." for lower in ends.lowers)
     layers = [Layer(*parts) for parts in zip(prefixes, lowers, ends.uppers, strict=True)]
     layers.append(Layer("/dev/shm", None, ends.shared_memory))

@@ -1,7 +1,7 @@
 """Which limits of a box its server has run into.
 
-The kernel enforces most of them by itself; here is seen that it did. Memory is the exception: without a delegated cgroup only counting helps, since
-RLIMIT_AS breaks node.
+The kernel enforces most of them by itself; here is seen that it did. Memory is the exception: without a
+delegated cgroup only counting helps, since RLIMIT_AS breaks node.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from sandbox.boxes.processes import Family, census, count_threads, memory_of
 from sandbox.model import Limits
 
 _CROWDED = 0.9
-"""The part of the process limit that counts as all of it: where forks fail, processes give up as fast as others are made, so that
-a fork bomb is seldom seen at the limit itself (measured: 178 to 200 of 200)."""
+"""The part of the process limit that counts as all of it: where forks fail, processes give up as fast as
+others are made, so that a fork bomb is seldom seen at the limit itself (measured: 178 to 200 of 200)."""
 
 
 class Usage:

@@ -12,8 +12,8 @@ from sandbox.model import HOME, Limits, SeedEntry
 class Exposure:
     """A file or folder of the host that the box sees at the same path.
 
-    A folder is a lower layer: what the server changes there stays in the box. A file is copied in. One that does not
-    exist is left out.
+    A folder is a lower layer: what the server changes there stays in the box. A file is copied in. One that
+    does not exist is left out.
     """
 
     path: str

@@ -24,7 +24,8 @@ _LOOPBACK = {socket.AF_INET: "127.0.0.1", socket.AF_INET6: "::1"}
 
 
 def connect_any(descriptors: Sequence[int], port: int) -> socket.socket:
-    """Connect the first of these TCP sockets that finds somebody on its family's loopback address; owns them all.
+    """Connect the first of these TCP sockets that finds somebody on its family's loopback address; owns them
+    all.
 
     Raises OSError: the first one's refusal.
     """

@@ -1,7 +1,8 @@
 """The processes of a box: who they are, what they use, whether any of them is at work.
 
-Two views. The box's own /proc, by the descriptor that its init passed out, lists exactly the box's processes and is cheap to read, but numbers them as
-the box does. psutil reads the host's /proc, where pids are those of every other instrument.
+Two views. The box's own /proc, by the descriptor that its init passed out, lists exactly the box's processes
+and is cheap to read, but numbers them as the box does. psutil reads the host's /proc, where pids are those of
+every other instrument.
 """
 
 from __future__ import annotations
@@ -19,7 +20,8 @@ _INIT = "1"
 _AT_WORK = frozenset(b"RD")
 
 _LOOKS = 2
-"""Looks at the processes of a box, the second from scratch; where both differ from its own /proc, they come and go that fast."""
+"""Looks at the processes of a box, the second from scratch; where both differ from its own /proc, they come
+and go that fast."""
 
 
 def census(proc: int) -> frozenset[str]:
@@ -42,11 +44,12 @@ def is_quiet(proc: int) -> bool:
 
 
 class Family:
-    """The processes of one box but its init, as psutil knows them. Orphans are init's children, so all descend from it.
+    """The processes of one box but its init, as psutil knows them. Orphans are init's children, so all
+    descend from it.
 
-    ``init`` is the pid of the box's init, ``proc`` a descriptor of the box's /proc. A look reads only what is new in the host's /proc since
-    the last one: psutil's own search reads every process of the host, which takes milliseconds, and each step of a server that
-    starts programs needs a look. Any thread may use it.
+    ``init`` is the pid of the box's init, ``proc`` a descriptor of the box's /proc. A look reads only what is
+    new in the host's /proc since the last one: psutil's own search reads every process of the host, which
+    takes milliseconds, and each step of a server that starts programs needs a look. Any thread may use it.
     """
 
     def __init__(self, init: int, proc: int) -> None:

@@ -1,4 +1,5 @@
-"""The ladder: the ways in which a box can be built on this machine, tried from the top, and what to change where none works."""
+"""The ladder: the ways in which a box can be built on this machine, tried from the top, and what to change
+where none works."""
 
 from __future__ import annotations
 

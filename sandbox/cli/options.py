@@ -36,7 +36,8 @@ class ServerCommand(click.Command):
 
 
 def server_command(extra: tuple[str, ...] = ()) -> tuple[str, ...]:
-    """The server's command: the words after ``--``, else ``extra`` (words that may name the target before it).
+    """The server's command: the words after ``--``, else ``extra`` (words that may name the target before
+    it).
 
     Raises click.UsageError where there is neither.
     """

@@ -129,7 +129,8 @@ def keep_secret(values: Iterable[str]) -> None:
 def run_folder(job: Job) -> Iterator[RunFolder]:
     """A new run folder with the record of what is run. Values of ``-e`` are not written to it.
 
-    Where the run ends before its time, says how to see the tools that had finished; without any, nothing is left.
+    Where the run ends before its time, says how to see the tools that had finished; without any, nothing is
+    left.
     """
     with RunFolder(job.runs, new_run_id(), Masker(job.secrets)) as folder:
         try:

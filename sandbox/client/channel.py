@@ -50,8 +50,8 @@ class Ended(Enum):
 class Answer:
     """One request's end: the raw ``result`` or ``error`` object, or the malformed message as it came.
 
-    Times are CLOCK_MONOTONIC in nanoseconds: when the request was written (0 if never), when its answer came or
-    when it was given up.
+    Times are CLOCK_MONOTONIC in nanoseconds: when the request was written (0 if never), when its answer came
+    or when it was given up.
     """
 
     ended: Ended

@@ -83,8 +83,8 @@ class Conversation:
     async def call(self, call: Call, tool: Tool, timeout_ms: float) -> Reply:
         """Make one call. Whatever the server does is in the reply; only cancellation is raised.
 
-        Beyond the reasons of ``Reply``, a refusal's may be ``malformed-response`` (an answer that is no JSON-RPC:
-        ``raw`` is the message) or ``input-required`` (the server asked for input without end).
+        Beyond the reasons of ``Reply``, a refusal's may be ``malformed-response`` (an answer that is no
+        JSON-RPC: ``raw`` is the message) or ``input-required`` (the server asked for input without end).
         """
         if tool.needs_task and self.facts.era == "legacy":
             task = await call_as_task(self._channel, call.tool, call.arguments, timeout_ms / 1000)
@@ -154,8 +154,8 @@ class Conversation:
 async def converse(stdout_fd: int, stdin_fd: int, *, settings: ClientSettings) -> AsyncIterator[Conversation]:
     """Hold a conversation over the two descriptors of a running server.
 
-    ``stdin_fd`` is taken over: leaving closes it (EOF on standard input is MCP's goodbye) and waits for nothing.
-    ``stdout_fd`` stays the caller's. One socket may be both.
+    ``stdin_fd`` is taken over: leaving closes it (EOF on standard input is MCP's goodbye) and waits for
+    nothing. ``stdout_fd`` stays the caller's. One socket may be both.
 
     Raises:
         HandshakeError: the server did not answer the handshake of ``settings.era``; the message says what was

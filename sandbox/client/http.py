@@ -1,7 +1,7 @@
 """Streamable HTTP to a server inside a box: the SDK's transport over sockets that somebody else connects.
 
-The SDK's transport ends a whole session at an error of one request's connection. Here such errors become JSON-RPC
-errors of that request, bodies are bounded, and every message passes the same gate as on stdio.
+The SDK's transport ends a whole session at an error of one request's connection. Here such errors become
+JSON-RPC errors of that request, bodies are bounded, and every message passes the same gate as on stdio.
 """
 
 from __future__ import annotations

@@ -93,7 +93,8 @@ def decode(line: bytes) -> Decoded:
     """Parse one line.
 
     Invalid UTF-8 and lone surrogates are replaced, numbers outside the range of JSON (``NaN``, ``Infinity``,
-    ``1e400``) become their own text, so that the value can be written again anywhere; all are named in the result.
+    ``1e400``) become their own text, so that the value can be written again anywhere; all are named in the
+    result.
 
     Raises:
         NotJsonError: not JSON, nested too deeply, or its parsed form would be too large.

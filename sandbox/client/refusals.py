@@ -1,8 +1,8 @@
 """Error texts that servers send behind ``isError: false``, recognised conservatively.
 
 A refused call taken for an accepted one only weakens a run's coverage figure; an accepted call taken for a
-refused one hides its tool from the judge. So a text must be short, and it must *be* an error message as
-a whole: documents, log files and listings that merely contain such words, or begin with them, are not matched.
+refused one hides its tool from the judge. So a text must be short, and it must *be* an error message as a
+whole: documents, log files and listings that merely contain such words, or begin with them, are not matched.
 """
 
 from __future__ import annotations
@@ -41,8 +41,8 @@ _KINDS = (
 )
 
 _RULES = (
-    # "Error: x", "Database error: x" (server-sqlite), "API Error (404): x". The colon keeps out "Error log is empty",
-    # the closed list of kinds "Mean squared error: 0.2" and "Last error: none".
+    # "Error: x", "Database error: x" (server-sqlite), "API Error (404): x". The colon keeps out "Error log is
+    # empty", the closed list of kinds "Mean squared error: 0.2" and "Last error: none".
     _starts(
         "error-prefix",
         rf"(?:an? )?(?:(?:{_KINDS}) ){{0,2}}error(?: \([^)\n]{{1,40}}\))?: *(?!none\b|null\b)\S",
@@ -96,7 +96,8 @@ _RULES = (
             re.IGNORECASE,
         ),
     ),
-    # "Tool 'x' not found", "File not found: x", "User 42 does not exist": the subject is named, the text ends there.
+    # "Tool 'x' not found", "File not found: x", "User 42 does not exist": the subject is named, the text ends
+    # there.
     _Rule(
         "not-found",
         re.compile(

@@ -12,8 +12,8 @@ class ClientSettings:
     """How a conversation is held.
 
     ``era`` is ``legacy`` (the ``initialize`` handshake, up to 2025-11-25) or ``modern`` (2026-07-28:
-    ``server/discover`` and per-request ``_meta``). ``roots`` are absolute paths that ``roots/list`` is answered with.
-    ``max_line`` bounds one message in bytes, ``wire_bytes`` the evidence log.
+    ``server/discover`` and per-request ``_meta``). ``roots`` are absolute paths that ``roots/list`` is
+    answered with. ``max_line`` bounds one message in bytes, ``wire_bytes`` the evidence log.
     """
 
     era: str = "legacy"

@@ -19,7 +19,8 @@ _KEY = re.compile(r"""^\s*((?:[\w-]+|"[^"]*"|'[^']*')(?:\s*\.\s*(?:[\w-]+|"[^"]*
 
 @dataclass(frozen=True, slots=True)
 class SettingsFile:
-    """One settings file: ``values`` is hintproof's own table, ``lines`` the line (from 1) of each dotted key in it.
+    """One settings file: ``values`` is hintproof's own table, ``lines`` the line (from 1) of each dotted key
+    in it.
 
     The tables of an array are counted: ``allow.0.reason``.
     """
@@ -36,7 +37,8 @@ class SettingsFile:
 
 
 def find_settings_file(start: Path) -> SettingsFile | None:
-    """The nearest ``hintproof.toml``, or ``pyproject.toml`` with a ``[tool.hintproof]`` table, from a folder upward.
+    """The nearest ``hintproof.toml``, or ``pyproject.toml`` with a ``[tool.hintproof]`` table, from a folder
+    upward.
 
     The search ends at the root of the repository (a folder with ``.git``), or with the file system. Raises
     ConfigError when a file cannot be read or is not TOML, or when one folder holds settings in both files.

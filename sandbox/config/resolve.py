@@ -50,9 +50,10 @@ def resolve_settings(
 ) -> Settings:
     """The settings of one run.
 
-    ``flags`` holds what the command line gave, by setting key, as the words typed (lists of words for options that
-    repeat); None and empty lists count as not given. ``file`` is the settings file; without one the nearest to ``cwd`` is
-    taken. Lists of the command line replace those of the file; ``env``, ``limits`` and ``timeouts`` are merged by name.
+    ``flags`` holds what the command line gave, by setting key, as the words typed (lists of words for options
+    that repeat); None and empty lists count as not given. ``file`` is the settings file; without one the
+    nearest to ``cwd`` is taken. Lists of the command line replace those of the file; ``env``, ``limits`` and
+    ``timeouts`` are merged by name.
 
     Raises ConfigError for a fault in the file, UsageError for one on the command line.
     """

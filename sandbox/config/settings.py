@@ -25,7 +25,8 @@ class Budget:
 
 @dataclass(frozen=True, slots=True)
 class Timeouts:
-    """Seconds: ``start`` until the handshake is done, ``call`` until a reply, ``quiet`` for the server to settle after it."""
+    """Seconds: ``start`` until the handshake is done, ``call`` until a reply, ``quiet`` for the server to
+    settle after it."""
 
     start: float = 30.0
     call: float = 15.0
@@ -34,9 +35,11 @@ class Timeouts:
 
 @dataclass(frozen=True, slots=True)
 class AllowRule:
-    """An effect that the user accepts: a ``path`` pattern or a ``host`` pattern (fnmatch), and always the reason.
+    """An effect that the user accepts: a ``path`` pattern or a ``host`` pattern (fnmatch), and always the
+    reason.
 
-    ``tool`` is a pattern over tool names. After ``expires`` the rule counts no longer. ``where`` is ``FILE:LINE``.
+    ``tool`` is a pattern over tool names. After ``expires`` the rule counts no longer. ``where`` is
+    ``FILE:LINE``.
     """
 
     reason: str
@@ -55,9 +58,10 @@ class AllowRule:
 class Settings:
     """Everything that a run is told, resolved once.
 
-    ``workspace`` and ``expose`` are absolute; ``env`` are the ``-e`` variables with their values; ``closed_world`` are host
-    names, lower case; ``tools`` patterns over tool names, empty for all; ``min_coverage`` a percentage of tools
-    accepted at least once. ``source`` is the settings file that was read, if any.
+    ``workspace`` and ``expose`` are absolute; ``env`` are the ``-e`` variables with their values;
+    ``closed_world`` are host names, lower case; ``tools`` patterns over tool names, empty for all;
+    ``min_coverage`` a percentage of tools accepted at least once. ``source`` is the settings file that was
+    read, if any.
     """
 
     profile: str = "spec"

@@ -1,4 +1,5 @@
-"""How each value is written, in a settings file or on the command line, and what is wrong with it where it is not.
+"""How each value is written, in a settings file or on the command line, and what is wrong with it where it is
+not.
 
 Every function raises ValueError with a sentence that continues "KEY: ...".
 """

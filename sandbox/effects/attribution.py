@@ -1,4 +1,5 @@
-"""Who did it and when, by the last system call that named the path; and what system calls tell that left nothing.
+"""Who did it and when, by the last system call that named the path; and what system calls tell that left
+nothing.
 
 Attribution only: a path was read from memory that another thread can change (design, rule 7).
 """

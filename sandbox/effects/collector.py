@@ -32,9 +32,10 @@ _WORKING = re.compile(r"-(?:journal|wal|shm)$|/\.git/(?:.*\.lock|objects/.*)$")
 class Collector:
     """Collects the effects of one box, step after step.
 
-    Make it as soon as the box is seeded: what stands in its layers then is the baseline. ``seeded`` names the paths that
-    were put there (all of them, where not given); a file of the layers that is not among them was made by the
-    server while it started. ``content`` and ``readers`` are shared by the boxes of a run and stay their owner's.
+    Make it as soon as the box is seeded: what stands in its layers then is the baseline. ``seeded`` names the
+    paths that were put there (all of them, where not given); a file of the layers that is not among them was
+    made by the server while it started. ``content`` and ``readers`` are shared by the boxes of a run and stay
+    their owner's.
     """
 
     def __init__(
@@ -177,8 +178,8 @@ def _bounded(effects: list[Effect], omitted: int) -> tuple[Effect, ...]:
 
 
 def _telling_first(effects: Iterable[Effect]) -> list[Effect]:
-    """What counts before what does not, losses before the rest, and the kinds in turn: a flood of one kind, which a
-    claim may allow, must not push out the only effect of another."""
+    """What counts before what does not, losses before the rest, and the kinds in turn: a flood of one kind,
+    which a claim may allow, must not push out the only effect of another."""
     before: Counter[EffectKind] = Counter()
     ranked = []
     for effect in sorted(effects, key=lambda e: (_COUNTS_LESS.get(e.weight, 0), not e.loses)):

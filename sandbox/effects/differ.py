@@ -1,7 +1,9 @@
 """What changed in the files of a box between two looks at the upper layers of its overlays.
 
-The upper layer *is* the change set (overlayfs.rst): a look costs one stat per entry of the upper, whatever the size of the
-lower tree, and reads only what changed. Where nothing did, held folders say so without a listing (:mod:`sandbox.effects.watch`). Every case that is told apart is listed in :mod:`sandbox.effects.cases`.
+The upper layer *is* the change set (overlayfs.rst): a look costs one stat per entry of the upper, whatever
+the size of the lower tree, and reads only what changed. Where nothing did, held folders say so without a
+listing (:mod:`sandbox.effects.watch`). Every case that is told apart is listed in
+:mod:`sandbox.effects.cases`.
 """
 
 from __future__ import annotations
@@ -18,8 +20,8 @@ from sandbox.evidence.content import ContentStore
 from sandbox.model import ChangeKind, FileChange
 
 TICK_NS = 10_000_000
-"""Kernels before 6.13 stamp files with the time of the last timer tick, up to 10 ms old: a file whose change time is that
-close to the look is read once more at the next one."""
+"""Kernels before 6.13 stamp files with the time of the last timer tick, up to 10 ms old: a file whose change
+time is that close to the look is read once more at the next one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,8 +46,8 @@ class _Layer:
 class FileDiffer:
     """Looks at the layers of one box; each look tells what changed since the look before.
 
-    ``keep`` receives the content of every file of the upper, so that it is there when the file is lost. The descriptors
-    of the layers stay their owner's.
+    ``keep`` receives the content of every file of the upper, so that it is there when the file is lost. The
+    descriptors of the layers stay their owner's.
     """
 
     def __init__(self, layers: Sequence[LayerLike], keep: ContentStore, *, tick_ns: int = TICK_NS) -> None:
@@ -75,9 +77,10 @@ class FileDiffer:
     def scan(self, rehash: Collection[str] = ()) -> list[FileChange]:
         """What changed since the last look, sorted by path.
 
-        ``rehash`` names files (absolute in the box) to read whatever their times say: a store into a shared mapping of
-        a tmpfs file leaves no trace in its times. ``touched`` then holds the paths that were written to or replaced with equal
-        content, and ``complete`` turns False for good once a layer held more, or deeper, than is looked at.
+        ``rehash`` names files (absolute in the box) to read whatever their times say: a store into a shared
+        mapping of a tmpfs file leaves no trace in its times. ``touched`` then holds the paths that were
+        written to or replaced with equal content, and ``complete`` turns False for good once a layer held
+        more, or deeper, than is looked at.
         """
         again = frozenset(rehash)
         differences: list[Difference] = []

@@ -47,7 +47,8 @@ class GitEffects:
         beside: Iterable[FileChange],
         doer: Callable[[Iterable[str]], Doer],
     ) -> RepositoryReading:
-        """Tell what changes inside the git folder of ``repository`` mean; ``beside`` are the step's other file changes."""
+        """Tell what changes inside the git folder of ``repository`` mean; ``beside`` are the step's other
+        file changes."""
         folder = f"{repository}/.git"
         ids = self._blob_ids(repository, beside)
         reading = self._readers.git(

@@ -43,7 +43,8 @@ it: they run code."""
 
 @dataclass(slots=True)
 class Groups:
-    """``databases``: changes by database path; ``repositories``: bookkeeping changes by work tree; ``plain``: the rest."""
+    """``databases``: changes by database path; ``repositories``: bookkeeping changes by work tree; ``plain``:
+    the rest."""
 
     databases: dict[str, list[FileChange]] = field(default_factory=dict)
     repositories: dict[str, list[FileChange]] = field(default_factory=dict)
@@ -89,5 +90,6 @@ def _is_bookkeeping(change: FileChange, within: str, *, new_pack: bool) -> bool:
     if within == "objects" or within.startswith("objects/"):
         # New objects mean nothing; ones that vanish do, unless they were packed.
         return change.kind is ChangeKind.CREATED or new_pack or within.startswith("objects/info/")
-    # A lock that is still there when all is quiet stops every git that comes after; one that passed is no change.
+    # A lock that is still there when all is quiet stops every git that comes after; one that passed is no
+    # change.
     return within in _BOOKKEEPING or within.startswith(("refs/", "logs/refs/"))

@@ -1,4 +1,5 @@
-"""When every file is read again at each look: a store into a shared mapping of a tmpfs file leaves no trace in its times."""
+"""When every file is read again at each look: a store into a shared mapping of a tmpfs file leaves no trace
+in its times."""
 
 from __future__ import annotations
 
@@ -10,8 +11,9 @@ from sandbox.model import SyscallEvent
 class Mappings:
     """Whether any process of a box has ever mapped a file shared.
 
-    Which file it was is not asked: another thread can put another descriptor in place after the observer looked, and the
-    file can get another name through a symlink, an exchange or a name that changes while it is read.
+    Which file it was is not asked: another thread can put another descriptor in place after the observer
+    looked, and the file can get another name through a symlink, an exchange or a name that changes while it
+    is read.
     """
 
     def __init__(self) -> None:

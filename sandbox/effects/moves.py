@@ -37,8 +37,8 @@ class Moves:
 def move_folders(before: View, after: View) -> dict[str, str]:
     """Find renamed folders and rewrite ``before`` as if each had always had its new name.
 
-    A folder of the upper keeps its inode; one of the lower (``redirect_dir=on``) names its origin in a mark. Returns
-    destination -> source. The comparison that follows then sees only what changed besides.
+    A folder of the upper keeps its inode; one of the lower (``redirect_dir=on``) names its origin in a mark.
+    Returns destination -> source. The comparison that follows then sees only what changed besides.
     """
     moved: dict[str, str] = {}
     gone = {
@@ -69,7 +69,8 @@ def _rename(view: View, source: str, destination: str, now: Node) -> None:
     start = source + "/"
     nodes = view.nodes
     known = nodes.pop(source, None) or replace(now, xattrs=())
-    # What the box saw at the source showed through its own lower folder; it goes on to do so at the destination.
+    # What the box saw at the source showed through its own lower folder; it goes on to do so at the
+    # destination.
     nodes[destination] = replace(known, lower=now.lower)
     for path in [p for p in nodes if p.startswith(start)]:
         nodes[destination + path[len(source) :]] = nodes.pop(path)

@@ -74,8 +74,8 @@ def _lookups(observed: Observed) -> Iterator[Effect]:
 def _is_lookup(exchange: Exchange) -> bool:
     """Whether a query counts by the name that it asks for.
 
-    One for a name of the box itself that goes to another resolver than the box's own tells that resolver whatever its
-    first labels say (``SECRET.localhost``): it is told by where it went.
+    One for a name of the box itself that goes to another resolver than the box's own tells that resolver
+    whatever its first labels say (``SECRET.localhost``): it is told by where it went.
     """
     if exchange.kind != "dns" or not exchange.host:
         return False

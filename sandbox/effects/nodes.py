@@ -1,6 +1,7 @@
 """What stands at one path of a tree: its stat, and digests of its content and attributes.
 
-Everything is read through descriptors beneath the tree's own; what cannot be read says so and never passes for unchanged.
+Everything is read through descriptors beneath the tree's own; what cannot be read says so and never passes
+for unchanged.
 """
 
 from __future__ import annotations
@@ -34,10 +35,10 @@ _ESCAPED = "user.overlay.overlay."
 class Node:
     """One entry of a tree at one look.
 
-    ``type`` is a FileChange type or ``whiteout``. ``digest`` covers the content (the target of a symlink); ``kept`` says that the
-    store has it; ``readable`` is False where the engine was refused. ``lower`` is for directories: the folder
-    of the lower tree that shows through, relative to its root, None where none does. ``racy`` asks for another read at
-    the next look, because a later write could carry the same times.
+    ``type`` is a FileChange type or ``whiteout``. ``digest`` covers the content (the target of a symlink);
+    ``kept`` says that the store has it; ``readable`` is False where the engine was refused. ``lower`` is for
+    directories: the folder of the lower tree that shows through, relative to its root, None where none does.
+    ``racy`` asks for another read at the next look, because a later write could carry the same times.
     """
 
     type: str
@@ -127,7 +128,8 @@ def read_entry(
 ) -> Node:
     """Read a non-directory ``name`` beneath the descriptor ``folder``; ``facts`` is its lstat.
 
-    A change time at or after ``newest_ns`` (CLOCK_REALTIME), or one that moved during the read, makes the node racy.
+    A change time at or after ``newest_ns`` (CLOCK_REALTIME), or one that moved during the read, makes the
+    node racy.
 
     Raises:
         FileNotFoundError: it is gone, or something else stands there now.

@@ -1,6 +1,7 @@
 """The process that reads what a hostile server wrote: no network, no files, bounded memory and time per job.
 
-Run as ``python -I -m sandbox.effects.reader_worker FD``; jobs and their content come through the socket FD only.
+Run as ``python -I -m sandbox.effects.reader_worker FD``; jobs and their content come through the socket FD
+only.
 """
 
 from __future__ import annotations
@@ -38,8 +39,8 @@ _LINK = 3
 
 
 def confine(keep: int) -> None:
-    """Give up everything but the descriptor ``keep``, which becomes number 3. What the kernel does not grant is left
-    out, the limits never."""
+    """Give up everything but the descriptor ``keep``, which becomes number 3. What the kernel does not grant
+    is left out, the limits never."""
     _ask(syscalls.prctl, syscalls.PR_SET_PDEATHSIG, signal.SIGKILL)
     if keep != _LINK:
         os.dup2(keep, _LINK)
@@ -51,7 +52,8 @@ def confine(keep: int) -> None:
         os.setresuid(_NOBODY, _NOBODY, _NOBODY)
         # A change of user clears it (prctl(2)).
         _ask(syscalls.prctl, syscalls.PR_SET_PDEATHSIG, signal.SIGKILL)
-    # A network namespace without any interface; where user namespaces are refused the worker still opens nothing.
+    # A network namespace without any interface; where user namespaces are refused the worker still opens
+    # nothing.
     _ask(syscalls.unshare, syscalls.CLONE_NEWUSER | syscalls.CLONE_NEWNET | syscalls.CLONE_NEWIPC)
     _ask(syscalls.prctl, syscalls.PR_SET_NO_NEW_PRIVS, 1)
     _ask(syscalls.prctl, syscalls.PR_SET_DUMPABLE, 0)

@@ -1,4 +1,5 @@
-"""Masks for what differs from run to run by nature: times, random ids, temporary names, process ids, local ports.
+"""Masks for what differs from run to run by nature: times, random ids, temporary names, process ids, local
+ports.
 
 Two texts that are equal under the mask tell of the same behaviour in two boxes.
 """
@@ -34,7 +35,8 @@ _MASKS: tuple[tuple[re.Pattern[str], str], ...] = (
 )
 
 _TEMPORARY: tuple[tuple[re.Pattern[str], str], ...] = (
-    # Python's tempfile: tmp and eight of [a-z0-9_]; mkstemp(3), mktemp(1) and Node's mkdtemp: six to ten letters and digits.
+    # Python's tempfile: tmp and eight of [a-z0-9_]; mkstemp(3), mktemp(1) and Node's mkdtemp: six to ten
+    # letters and digits.
     (re.compile(r"(?<![A-Za-z0-9])tmp_?[a-z0-9_]{6,8}(?![A-Za-z0-9])"), "<temporary>"),
     (
         re.compile(

@@ -1,7 +1,9 @@
-"""Tells cheaply that nothing changed since a look: its folders are held open, so that nothing is looked up or listed again.
+"""Tells cheaply that nothing changed since a look: its folders are held open, so that nothing is looked up or
+listed again.
 
-Adding, removing and renaming change the times of the folder (inode(7)); everything else changes the entry's own stat. So while
-each folder's own stat is as it was, its names still stand for the same inodes, and one stat per entry decides.
+Adding, removing and renaming change the times of the folder (inode(7)); everything else changes the entry's
+own stat. So while each folder's own stat is as it was, its names still stand for the same inodes, and one
+stat per entry decides.
 """
 
 from __future__ import annotations
@@ -12,8 +14,8 @@ from dataclasses import dataclass, field
 from sandbox.effects.nodes import Key, Node, key_of
 
 MAX_HELD = 128
-"""Folders of one layer held open. A tree with more is listed at every look: descriptors of the engine are not the server's
-to use up."""
+"""Folders of one layer held open. A tree with more is listed at every look: descriptors of the engine are not
+the server's to use up."""
 
 
 @dataclass(slots=True)

@@ -26,10 +26,11 @@ _DIGEST = re.compile(r"[0-9a-f]{32}")
 
 
 class ContentStore:
-    """Keeps content by digest, in memory up to :data:`MEMORY_CAP`, beyond that in a run folder if one was given.
+    """Keeps content by digest, in memory up to :data:`MEMORY_CAP`, beyond that in a run folder if one was
+    given.
 
-    Safe to use from several threads: the boxes of one run share it, so that equal seeds are held once. Content that
-    ``mask`` would take something out of is never written.
+    Safe to use from several threads: the boxes of one run share it, so that equal seeds are held once.
+    Content that ``mask`` would take something out of is never written.
     """
 
     def __init__(

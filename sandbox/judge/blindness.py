@@ -34,7 +34,8 @@ _SOCKET_CALLS = frozenset({"socket", "socketpair", "connect", "bind", "sendto", 
 def first_blind_spot(
     hint: Hint, evidence: ToolEvidence, seen: Sequence[Sighting]
 ) -> tuple[Reason, str] | None:
-    """The weightiest reason why the claim of ``hint`` cannot be called consistent, with a sentence; None if there is none."""
+    """The weightiest reason why the claim of ``hint`` cannot be called consistent, with a sentence; None if
+    there is none."""
     return next(_blind_spots(hint, evidence, seen), None)
 
 
@@ -207,9 +208,11 @@ def _idle_action(hint: Hint, evidence: ToolEvidence) -> Effect | None:
 
 
 def _like_idle(hint: Hint, seen: Sequence[Sighting]) -> Effect | None:
-    """What a call left that the idle control showed the like of, at another place: the tool's own doing can hide there.
+    """What a call left that the idle control showed the like of, at another place: the tool's own doing can
+    hide there.
 
-    Background is told by a mask (one temporary name is like another), and only the very same place is beyond doubt.
+    Background is told by a mask (one temporary name is like another), and only the very same place is beyond
+    doubt.
     """
     for sighting in seen:
         effect = sighting.effect

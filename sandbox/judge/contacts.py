@@ -13,8 +13,8 @@ CONTACTS = frozenset(
     {EffectKind.NET_LOOKUP, EffectKind.NET_CONNECT, EffectKind.NET_REQUEST, EffectKind.NET_DATAGRAM}
 )
 
-# Second levels below which the public registers names (co.uk, com.au); a short stand-in for the Public Suffix List,
-# because it only chooses between two reasons for the same verdict.
+# Second levels below which the public registers names (co.uk, com.au); a short stand-in for the Public Suffix
+# List, because it only chooses between two reasons for the same verdict.
 _SECOND_LEVELS = frozenset({"ac", "co", "com", "edu", "gov", "go", "net", "ne", "or", "org"})
 
 

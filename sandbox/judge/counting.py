@@ -63,7 +63,8 @@ def is_contact(effect: Effect, closed_world: tuple[str, ...]) -> bool:
 def may_write_elsewhere(effect: Effect) -> bool:
     """Whether the effect may have changed something on another machine, which its form cannot tell.
 
-    A request other than GET and HEAD, a datagram, or data sent over a connection in another protocol than HTTP.
+    A request other than GET and HEAD, a datagram, or data sent over a connection in another protocol than
+    HTTP.
     """
     if effect.weight is Weight.BACKGROUND or not is_contact(effect, ()):
         return False

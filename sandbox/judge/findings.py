@@ -24,8 +24,8 @@ def finding_id(
 def grouped_evidence(decided_by: Sequence[Sighting]) -> tuple[Evidence, ...]:
     """The deciding sightings by step, in their order, at most 8 steps.
 
-    A second step with the same arguments is among them only where it shows a kind of effect that the steps before it
-    did not: what comes after the reply beside what the reply left.
+    A second step with the same arguments is among them only where it shows a kind of effect that the steps
+    before it did not: what comes after the reply beside what the reply left.
     """
     steps: dict[tuple[str, int], list[Sighting]] = {}
     for sighting in decided_by:

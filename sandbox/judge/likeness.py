@@ -55,7 +55,8 @@ def _common(one: str, other: str) -> int:
 
 
 def _place(effect: Effect) -> str:
-    # A log is created in a new box and appended to in one where another call came first: PATH, then PATH#record.
+    # A log is created in a new box and appended to in one where another call came first: PATH, then
+    # PATH#record.
     return effect.subject.split("#", 1)[0]
 
 

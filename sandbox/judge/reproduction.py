@@ -1,4 +1,5 @@
-"""What became of each sighting that goes against a claim: seen again in another box, or not (design, section 3, rule 1)."""
+"""What became of each sighting that goes against a claim: seen again in another box, or not (design, section
+3, rule 1)."""
 
 from __future__ import annotations
 

@@ -11,10 +11,11 @@ from sandbox.model import SeedEntry
 
 @dataclass(frozen=True, slots=True)
 class Sources:
-    """What a box is made of, made reachable by the daemon, which may see more of the host than the box's init.
+    """What a box is made of, made reachable by the daemon, which may see more of the host than the box's
+    init.
 
-    ``lowers`` are the lower layers, the root's first and then those of the order; ``files`` are descriptors and go
-    with those of the order.
+    ``lowers`` are the lower layers, the root's first and then those of the order; ``files`` are descriptors
+    and go with those of the order.
     """
 
     lowers: tuple[Lower, ...]
@@ -25,9 +26,9 @@ class Sources:
 class Assignment:
     """One box to run.
 
-    ``extra_size`` is what files and seeds need in the scratch beyond the order's ``disk_size``, in bytes; ``stdio`` are the
-    server's ends of its three pipes; ``log`` is the event log; ``gateway`` the socket on which listeners are passed on; ``proc``
-    the host's /proc.
+    ``extra_size`` is what files and seeds need in the scratch beyond the order's ``disk_size``, in bytes;
+    ``stdio`` are the server's ends of its three pipes; ``log`` is the event log; ``gateway`` the socket on
+    which listeners are passed on; ``proc`` the host's /proc.
     """
 
     order: Order

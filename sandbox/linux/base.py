@@ -1,7 +1,8 @@
 """The base of every box: made once by the daemon, in its own mount namespace, and never on disk.
 
-A tmpfs covers /sys, a folder that every machine has and no box needs. It holds the skeleton (the root overlay's lower layer: a filtered
-/etc and empty folders), the minimal /dev, and the point on which each box mounts its own scratch.
+A tmpfs covers /sys, a folder that every machine has and no box needs. It holds the skeleton (the root
+overlay's lower layer: a filtered /etc and empty folders), the minimal /dev, and the point on which each box
+mounts its own scratch.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Open what an untrusted process made without being led astray: openat2(2) beneath a descriptor.
 
-Nothing here follows a symlink, leaves the folder of the given descriptor, waits for the other end of a FIFO or trusts what
-a name was a moment ago: what a descriptor turned out to be is asked of the descriptor (fstat).
+Nothing here follows a symlink, leaves the folder of the given descriptor, waits for the other end of a FIFO
+or trusts what a name was a moment ago: what a descriptor turned out to be is asked of the descriptor (fstat).
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ _HOW_SIZE = ctypes.c_size_t(ctypes.sizeof(_OpenHow))
 def open_beneath(folder: int, path: str, flags: int = os.O_RDONLY, *, cross_devices: bool = False) -> int:
     """Open ``path``, relative to the descriptor ``folder``, and return a new close-on-exec descriptor.
 
-    No component may be a symlink or lead out of ``folder``; with ``cross_devices`` false no mount point may be crossed.
-    Opening never blocks.
+    No component may be a symlink or lead out of ``folder``; with ``cross_devices`` false no mount point may
+    be crossed. Opening never blocks.
 
     Raises:
         OSError: as openat2(2): ELOOP for a symlink, EXDEV for a way out, ENOENT, EACCES, ...

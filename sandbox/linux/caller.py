@@ -1,7 +1,7 @@
 """The thread that made a system call, as seen from outside its box: who it is, its memory, its descriptors.
 
-The thread is hostile: a pointer may be garbage, a name may be of no encoding, and it may be killed at any moment. What
-cannot be read is empty.
+The thread is hostile: a pointer may be garbage, a name may be of no encoding, and it may be killed at any
+moment. What cannot be read is empty.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ _STANDARD_STREAMS = {"/dev/stdin": "/dev/fd/0", "/dev/stdout": "/dev/fd/1", "/de
 class Caller:
     """One thread of a box, known by the id that it has in the procfs ``proc``.
 
-    ``process`` is the thread group it belongs to (the thread itself when it is gone already), ``executable`` that
-    process's file, or "". Owns a descriptor of the memory once that was read: kept open, it is read in a third of the
-    time that process_vm_readv(2) takes through ctypes.
+    ``process`` is the thread group it belongs to (the thread itself when it is gone already), ``executable``
+    that process's file, or "". Owns a descriptor of the memory once that was read: kept open, it is read in a
+    third of the time that process_vm_readv(2) takes through ctypes.
     """
 
     __slots__ = ("_memory", "_proc", "executable", "known_at_ns", "process", "tid")
@@ -56,8 +56,8 @@ class Caller:
             if self._memory < 0:
                 self._memory = os.open(f"{self.tid}/mem", os.O_RDONLY | os.O_CLOEXEC, dir_fd=self._proc)
         except OSError:
-            # A process that made itself undumpable owns its files in /proc no more: not even the root of a user
-            # namespace can open them, but it may still read the memory.
+            # A process that made itself undumpable owns its files in /proc no more: not even the root of a
+            # user namespace can open them, but it may still read the memory.
             return read_memory(self.tid, address, size)
         try:
             return os.pread(self._memory, size, address)
@@ -73,9 +73,11 @@ class Caller:
         return os.fsdecode(data.partition(b"\0")[0])
 
     def path(self, address: int, folder: int = AT_FDCWD) -> str:
-        """The absolute path that an argument means, relative to a folder's descriptor; links are not followed.
+        """The absolute path that an argument means, relative to a folder's descriptor; links are not
+        followed.
 
-        An empty string means what the folder's descriptor refers to (AT_EMPTY_PATH), a null pointer too (utimensat).
+        An empty string means what the folder's descriptor refers to (AT_EMPTY_PATH), a null pointer too
+        (utimensat).
         """
         text = self.string(address)
         if text:
@@ -162,9 +164,11 @@ def _normal(path: str) -> str:
 
 
 class Callers:
-    """The threads of a box by their ids in the procfs ``proc``; owns a descriptor for each that it knows, at most 128.
+    """The threads of a box by their ids in the procfs ``proc``; owns a descriptor for each that it knows, at
+    most 128.
 
-    What is known of a thread counts for a second. So a reused id is told apart: ids do not wrap around that fast.
+    What is known of a thread counts for a second. So a reused id is told apart: ids do not wrap around that
+    fast.
     """
 
     def __init__(self, proc: int) -> None:

@@ -1,8 +1,9 @@
 """The launcher daemon: one small single-threaded process per engine that forks boxes.
 
-Forking the engine itself would be slow and, with its threads, unsafe. The engine speaks to it over a SEQPACKET socket: each message is a
-JSON object with the descriptors it names. It answers once, when it is ready or cannot be, and never again: everything about a box goes over
-that box's own socket. When the engine's end hangs up it exits, and every box with it.
+Forking the engine itself would be slow and, with its threads, unsafe. The engine speaks to it over a
+SEQPACKET socket: each message is a JSON object with the descriptors it names. It answers once, when it is
+ready or cannot be, and never again: everything about a box goes over that box's own socket. When the engine's
+end hangs up it exits, and every box with it.
 """
 
 from __future__ import annotations

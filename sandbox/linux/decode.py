@@ -1,7 +1,8 @@
-"""What a held system call is about to do: its registers and the memory behind them, read into words and paths.
+"""What a held system call is about to do: its registers and the memory behind them, read into words and
+paths.
 
-Everything here is attribution, never proof: another thread can change the memory after it was read. Whatever a hostile
-caller passes, decoding is bounded and does not fail; a part that cannot be read is empty.
+Everything here is attribution, never proof: another thread can change the memory after it was read. Whatever
+a hostile caller passes, decoding is bounded and does not fail; a part that cannot be read is empty.
 """
 
 from __future__ import annotations
@@ -31,7 +32,8 @@ _POINTER = struct.Struct("=Q")
 class Address(NamedTuple):
     """A socket address as ``ip:port``, ``[ip6]:port``, ``unix:PATH``, ``unix:@NAME`` or ``family:NUMBER``.
 
-    ``ip`` is None but for IPv4 and IPv6; an IPv4-mapped IPv6 address is the IPv4 address that goes over the wire.
+    ``ip`` is None but for IPv4 and IPv6; an IPv4-mapped IPv6 address is the IPv4 address that goes over the
+    wire.
     """
 
     text: str
@@ -314,8 +316,8 @@ _PLAIN = _registers()
 def decode(name: str, caller: Caller, arguments: Arguments) -> Sequence[Details]:
     """What a call is about to do; several for several addresses, none when there is nothing to tell.
 
-    ``flags`` holds open flags, mode, signal, clone flags, protection of a mapping, or the descriptor of a socket call;
-    ``target`` the second path, the text of a new link, the source of a mount, the name of an attribute, or the process
-    id that a signal goes to.
+    ``flags`` holds open flags, mode, signal, clone flags, protection of a mapping, or the descriptor of a
+    socket call; ``target`` the second path, the text of a new link, the source of a mount, the name of an
+    attribute, or the process id that a signal goes to.
     """
     return _READERS.get(name, _PLAIN)(caller, arguments)

@@ -1,8 +1,8 @@
 """Event logs: memfds that one process appends JSON lines to and another one tails.
 
-The writer never waits for the reader, and neither does the writer's log grow without bound: at the cap it gets one
-``["overflow"]`` line and nothing more. Text that is no UTF-8 travels as lone surrogates (``os.fsdecode``), which JSON
-escapes.
+The writer never waits for the reader, and neither does the writer's log grow without bound: at the cap it
+gets one ``["overflow"]`` line and nothing more. Text that is no UTF-8 travels as lone surrogates
+(``os.fsdecode``), which JSON escapes.
 """
 
 from __future__ import annotations
@@ -90,7 +90,8 @@ class EventLog(LogTail):
     def read_new(self) -> list[SyscallEvent]:
         """The events since the last time, in the order in which they were recorded.
 
-        When a call has been answered, the log holds all of its events: each was recorded before its system call ran.
+        When a call has been answered, the log holds all of its events: each was recorded before its system
+        call ran.
         """
         # A flood repeats itself: sharing equal strings keeps a full log within the engine's memory.
         shared: dict[str, str] = {}
@@ -112,7 +113,8 @@ def encode_event(
 ) -> str:
     """The fields of a SyscallEvent as a line of the observer's log.
 
-    By hand, because the caller of the system call is waiting: half the time of an encoder (2 against 4 microseconds).
+    By hand, because the caller of the system call is waiting: half the time of an encoder (2 against 4
+    microseconds).
     """
     return (
         f'[{at_ns},{pid},{_text(executable)},"{name}",{_text(path)},{_text(target)},{_text(address)},'

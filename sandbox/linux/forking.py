@@ -13,7 +13,8 @@ _FAILED = 70
 
 
 def fork(body: Callable[[], int], box: socket.socket) -> int:
-    """Fork a process that runs ``body``, ends with its result as exit status and never returns; returns its pid.
+    """Fork a process that runs ``body``, ends with its result as exit status and never returns; returns its
+    pid.
 
     A step that fails is told on the box's socket, anything unforeseen on stderr, which the engine keeps.
     """

@@ -1,7 +1,8 @@
-"""The first process of a box's pid namespace: builds the root, starts the server, reaps, and dies with its lifelines.
+"""The first process of a box's pid namespace: builds the root, starts the server, reaps, and dies with its
+lifelines.
 
-When it dies, for whatever reason, the kernel kills every process of the box. It outlives the server, so that what a server leaves behind can
-still be seen.
+When it dies, for whatever reason, the kernel kills every process of the box. It outlives the server, so that
+what a server leaves behind can still be seen.
 """
 
 from __future__ import annotations
@@ -28,7 +29,8 @@ def run_init(assignment: Assignment, box: socket.socket, handover: socket.socket
     """
     syscalls.set_process_name("box-init")
     syscalls.prctl(syscalls.PR_SET_PDEATHSIG, signal.SIGKILL)
-    # The death signal tells nothing of a warden that was gone before it was asked for; its end of the socket does.
+    # The death signal tells nothing of a warden that was gone before it was asked for; its end of the socket
+    # does.
     if _hung_up(handover):
         return 1
     lowers = [lower.descriptor for lower in assignment.sources.lowers]

@@ -1,8 +1,9 @@
 """Folders of the host as lower layers: each is bound once below the daemon's base, where every box finds it.
 
-A real root's daemon binds what a user exposes with an id map: in the box, the files of the folder's owner are the server's own. Else a server
-that was written to run as that owner could neither read the private ones nor write any, and each refusal would be the box's doing. It is how
-the user's rung is anyway, where owner and server are one. Where the file system has no id-mapped mounts, the folder is bound as it is.
+A real root's daemon binds what a user exposes with an id map: in the box, the files of the folder's owner are
+the server's own. Else a server that was written to run as that owner could neither read the private ones nor
+write any, and each refusal would be the box's doing. It is how the user's rung is anyway, where owner and
+server are one. Where the file system has no id-mapped mounts, the folder is bound as it is.
 """
 
 from __future__ import annotations

@@ -10,7 +10,8 @@ _HOPS = 40
 
 
 def follow(path: str) -> tuple[str, dict[str, str]]:
-    """Where an absolute path leads, and the symlinks on the way: their own real paths and their targets as written.
+    """Where an absolute path leads, and the symlinks on the way: their own real paths and their targets as
+    written.
 
     What does not exist is followed as far as it goes. Raises OSError (ELOOP) for a circle.
     """

@@ -1,7 +1,7 @@
 """Sockets that are opened in a box's network and passed to the gateway, which answers on them.
 
-Name service is there from the start, on port 53 of every address. Every other address gets its sockets when the observer foretells
-the first contact, right before the connect or send that needs them runs.
+Name service is there from the start, on port 53 of every address. Every other address gets its sockets when
+the observer foretells the first contact, right before the connect or send that needs them runs.
 """
 
 from __future__ import annotations
@@ -40,8 +40,8 @@ class Listeners:
     def open(self, ip: str, port: int) -> None:
         """Open TCP and UDP on one address, once.
 
-        Raises OSError where that cannot be: no room in the gateway's buffer, a multicast address, a port that the
-        server itself listens on.
+        Raises OSError where that cannot be: no room in the gateway's buffer, a multicast address, a port that
+        the server itself listens on.
         """
         address = ipaddress.ip_address(ip)
         if isinstance(address, ipaddress.IPv6Address) and address.ipv4_mapped:

@@ -1,8 +1,9 @@
 """Which namespaces the daemon and its boxes live in, and which ids of the host stand behind the box's.
 
-Two rungs. *root*: the daemon is the real root in a mount namespace of its own; in a box 0 is the host's 0 and the server is a high id
-that no account uses. It is never the host's 0, whom kernel files under /proc/sys obey and whom RLIMIT_NPROC spares. *user*:
-the daemon is an ordinary user, made powerful over its own mounts by a user namespace in which it is id 1000; so are its boxes.
+Two rungs. *root*: the daemon is the real root in a mount namespace of its own; in a box 0 is the host's 0 and
+the server is a high id that no account uses. It is never the host's 0, whom kernel files under /proc/sys obey
+and whom RLIMIT_NPROC spares. *user*: the daemon is an ordinary user, made powerful over its own mounts by a
+user namespace in which it is id 1000; so are its boxes.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """The network of a box: one loopback device on which every address of the world is local.
 
-Built by rtnetlink(7) alone, so no ``ip`` or ``nft`` binary is needed. The local default routes (AnyIP) make the kernel deliver
-each packet, whatever its destination, to a socket of the same namespace: nothing can leave, and whoever binds an address
-answers for it.
+Built by rtnetlink(7) alone, so no ``ip`` or ``nft`` binary is needed. The local default routes (AnyIP) make
+the kernel deliver each packet, whatever its destination, to a socket of the same namespace: nothing can
+leave, and whoever binds an address answers for it.
 """
 
 from __future__ import annotations
@@ -15,8 +15,9 @@ import struct
 BOX_ADDRESS = "10.0.2.15"
 """The box's own IPv4 address, source of all that it sends to other addresses.
 
-Without it the kernel takes the destination as source too, and the gateway's answers would look like contact with the
-client's port. The value is that of QEMU's user network: programs that look at it see nothing unusual.
+Without it the kernel takes the destination as source too, and the gateway's answers would look like contact
+with the client's port. The value is that of QEMU's user network: programs that look at it see nothing
+unusual.
 """
 
 DNS_PORT = 53

@@ -1,9 +1,10 @@
 """The observer of a box: records every watched call before it runs, and refuses what the filter says.
 
-It runs in a process of its own, outside the box, because a busy interpreter would slow the server down by a factor of
-8 to 22 (measured). What it records is bounded by the log's cap, what it reads by ``decode``. A stuck observer holds
-its callers but hangs nobody else: a held caller can always be killed (WAIT_KILLABLE), the engine's deadlines do not
-depend on it, and when the engine kills it the listener closes and every held call fails with ENOSYS.
+It runs in a process of its own, outside the box, because a busy interpreter would slow the server down by a
+factor of 8 to 22 (measured). What it records is bounded by the log's cap, what it reads by ``decode``. A
+stuck observer holds its callers but hangs nobody else: a held caller can always be killed (WAIT_KILLABLE),
+the engine's deadlines do not depend on it, and when the engine kills it the listener closes and every held
+call fails with ENOSYS.
 """
 
 from __future__ import annotations
@@ -30,8 +31,8 @@ _SENDS = frozenset({"connect", "sendto", "sendmsg", "sendmmsg"})
 _BROADCAST = ipaddress.IPv4Address("255.255.255.255")
 
 _DOUBT_NS = 10_000_000
-"""After so long a caller may have been killed and its id used again; ids do not wrap around faster. Asking the kernel each
-time would cost a tenth of the whole."""
+"""After so long a caller may have been killed and its id used again; ids do not wrap around faster. Asking
+the kernel each time would cost a tenth of the whole."""
 
 
 class Desk(Protocol):
@@ -55,12 +56,13 @@ def observe(
 ) -> None:
     """Record the calls of a box into a log until its last task is gone or ``stop`` is readable or hung up.
 
-    ``listener`` comes from ``seccomp.install``, ``log`` is a memfd for an ``EventLog`` to read, ``proc`` a descriptor
-    of the /proc in which the observer and the box's tasks are numbered alike: the observer's own. The descriptors stay
-    the caller's.
+    ``listener`` comes from ``seccomp.install``, ``log`` is a memfd for an ``EventLog`` to read, ``proc`` a
+    descriptor of the /proc in which the observer and the box's tasks are numbered alike: the observer's own.
+    The descriptors stay the caller's.
 
-    ``open_listener(ip, port)`` is called before a connect or send to another machine goes on, each time anew, except
-    for port 53, which is always served. If it raises OSError, the call goes on and finds nobody. ``desk`` is served in between.
+    ``open_listener(ip, port)`` is called before a connect or send to another machine goes on, each time anew,
+    except for port 53, which is always served. If it raises OSError, the call goes on and finds nobody.
+    ``desk`` is served in between.
 
     Raises OSError when the log's memory or the listener fails.
     """
@@ -140,6 +142,6 @@ class _Observer:
         try:
             self._open_listener(str(ip), port)
         except OSError:
-            # A hostile server can make any address fail, by taking it or by using up the descriptors. The packet tap
-            # still sees the attempt.
+            # A hostile server can make any address fail, by taking it or by using up the descriptors. The
+            # packet tap still sees the attempt.
             return

@@ -30,9 +30,9 @@ class LayerOrder:
 class Order:
     """One box to build. Paths are absolute.
 
-    ``env`` is the server's whole environment. No layer lies inside another one. ``folders`` (path, permission bits),
-    ``links`` (path, target) and ``files`` (path in the box, path on the host) are put into the root before the seeds; ``seeds`` is the
-    name of a set registered before, or "". Sizes are bytes.
+    ``env`` is the server's whole environment. No layer lies inside another one. ``folders`` (path, permission
+    bits), ``links`` (path, target) and ``files`` (path in the box, path on the host) are put into the root
+    before the seeds; ``seeds`` is the name of a set registered before, or "". Sizes are bytes.
     """
 
     argv: tuple[str, ...]

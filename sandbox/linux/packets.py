@@ -1,7 +1,7 @@
 """The packet tap of a box: an AF_PACKET socket on its loopback that keeps only what may be contact.
 
-The filter is classic BPF (linux/filter.h, packet(7)); it runs before the socket's buffer, so a server that floods its own
-loopback services cannot push a contact out of it.
+The filter is classic BPF (linux/filter.h, packet(7)); it runs before the socket's buffer, so a server that
+floods its own loopback services cannot push a contact out of it.
 """
 
 from __future__ import annotations
@@ -102,7 +102,8 @@ def compile_filter() -> bytes:
 
 
 def open_tap() -> socket.socket:
-    """Open the tap in the caller's network namespace: non-blocking, with whole frames of at most FRAME_LIMIT bytes.
+    """Open the tap in the caller's network namespace: non-blocking, with whole frames of at most FRAME_LIMIT
+    bytes.
 
     Raises OSError (EPERM without CAP_NET_RAW).
     """

@@ -1,11 +1,13 @@
 """The root file system of one box, built by its init in a mount namespace of its own.
 
-One tmpfs, the scratch, holds the upper layers of all overlays: the root over the skeleton, and one per folder of the host. What a server
-changes is in an upper layer and nowhere else. The scratch is mounted inside the daemon's base, so nothing of a box ever has a name on the
-host, and the kernel drops all of it with the last process.
+One tmpfs, the scratch, holds the upper layers of all overlays: the root over the skeleton, and one per folder
+of the host. What a server changes is in an upper layer and nowhere else. The scratch is mounted inside the
+daemon's base, so nothing of a box ever has a name on the host, and the kernel drops all of it with the last
+process.
 
-The order of steps matters (user_namespaces(7), overlayfs.rst): upper layers are filled before their overlay is mounted; ``userxattr``
-is needed in a user namespace, else a removed folder cannot come back; procfs has to be mounted while the host's is still visible.
+The order of steps matters (user_namespaces(7), overlayfs.rst): upper layers are filled before their overlay
+is mounted; ``userxattr`` is needed in a user namespace, else a removed folder cannot come back; procfs has to
+be mounted while the host's is still visible.
 """
 
 from __future__ import annotations
@@ -45,7 +47,8 @@ _HIDDEN = (
 
 @dataclass(frozen=True, slots=True)
 class Root:
-    """Descriptors of a finished root: its folder, its /proc, its /dev/shm, and the upper layers (the root's, then the order's)."""
+    """Descriptors of a finished root: its folder, its /proc, its /dev/shm, and the upper layers (the root's,
+    then the order's)."""
 
     root: int
     proc: int

@@ -1,15 +1,15 @@
 """The system-call filter of a box: which calls the observer is asked about, and which ones are refused.
 
-The filter is classic BPF made from the tables below (seccomp(2), linux/seccomp.h), so no library is needed. Three
-things can happen to a call that is not simply allowed:
+The filter is classic BPF made from the tables below (seccomp(2), linux/seccomp.h), so no library is needed.
+Three things can happen to a call that is not simply allowed:
 
 - *watched*: the caller is held until the observer has recorded the call, which then runs;
 - *refused*: the caller is held until the observer has recorded the call, and gets an error. Whether a call is refused
   depends on its registers alone, which no other thread can change;
 - *silent*: the filter itself answers with an error and nobody is told.
 
-Foreign calls (another architecture, x32) do not exist: ENOSYS, so that programs fall back. Everything fails closed:
-without an observer, watched and refused calls get ENOSYS from the kernel.
+Foreign calls (another architecture, x32) do not exist: ENOSYS, so that programs fall back. Everything fails
+closed: without an observer, watched and refused calls get ENOSYS from the kernel.
 """
 
 from __future__ import annotations
@@ -96,8 +96,8 @@ WATCHED: Mapping[str, Condition] = {
     # The flags of openat2 lie in memory, where the filter cannot look.
     "open": ((_has(1, OPENS_FOR_WRITING),),),
     "openat": ((_has(2, OPENS_FOR_WRITING),),),
-    # The only writes that leave no trace in the upper layer: stores into a file that is mapped already. A mapping that is
-    # only for reading can be made writable later, by a call too frequent to watch (mprotect).
+    # The only writes that leave no trace in the upper layer: stores into a file that is mapped already. A
+    # mapping that is only for reading can be made writable later, by a call too frequent to watch (mprotect).
     "mmap": ((_has(3, _MAP_SHARED), _lacks(3, _MAP_ANONYMOUS)),),
     "clone": ((_lacks(0, _CLONE_THREAD),),),
     # A connected socket sends without an address, and its connect was seen.
@@ -141,8 +141,9 @@ _RAW_SOCKET: Condition = (
     ),
     (_is(0, socket.AF_PACKET),),
 )
-# Kept: unix, IPv4 and IPv6, and netlink, which libc asks for the interfaces and which ends at the network namespace.
-# The rest is another way out (vsock is not bound to a namespace) or kernel code that no server needs (AF_ALG, CAN, ...).
+# Kept: unix, IPv4 and IPv6, and netlink, which libc asks for the interfaces and which ends at the network
+# namespace. The rest is another way out (vsock is not bound to a namespace) or kernel code that no server
+# needs (AF_ALG, CAN, ...).
 _OTHER_FAMILY: Condition = (
     tuple(
         _is_not(0, family)
@@ -184,8 +185,8 @@ REFUSED: Mapping[str, tuple[Refusal, ...]] = {
             *("quotactl", "quotactl_fd", "acct", "swapon", "swapoff", "reboot", "syslog"),
             *("sethostname", "setdomainname", "vhangup", "iopl", "ioperm"),
         ),
-        # Work in a ring is invisible to a filter, and memory that nobody else can read would hide arguments. As
-        # missing features, programs do without them.
+        # Work in a ring is invisible to a filter, and memory that nobody else can read would hide arguments.
+        # As missing features, programs do without them.
         errno.ENOSYS: ("io_uring_setup", "io_uring_enter", "io_uring_register", "memfd_secret"),
     }.items()
     for name in names
@@ -258,8 +259,8 @@ def _rules() -> dict[str, list[tuple[Condition, int]]]:
 def compile_filter(machine: str) -> bytes:
     """The filter program for a machine (``x86_64``, ``aarch64``), as packed ``struct sock_filter``.
 
-    The kernel runs it only for the calls named here: the answer for a call that is always allowed is cached in a
-    bitmap (since Linux 5.11). Raises KeyError for a machine without a table.
+    The kernel runs it only for the calls named here: the answer for a call that is always allowed is cached
+    in a bitmap (since Linux 5.11). Raises KeyError for a machine without a table.
     """
     table = MACHINES[machine]
     code = [
@@ -303,14 +304,16 @@ class _Program(ctypes.Structure):
 def install() -> int:
     """Put the calling thread and all it will start under the filter; returns the listener, a descriptor.
 
-    To be called in the server's process right before exec: from then on each watched call of the thread, its own
-    exec too, waits for an observer, so the listener has to leave by a call that is not watched (write(2) its number
-    to a pipe, and pidfd_getfd(2) it).
+    To be called in the server's process right before exec: from then on each watched call of the thread, its
+    own exec too, waits for an observer, so the listener has to leave by a call that is not watched (write(2)
+    its number to a pipe, and pidfd_getfd(2) it).
 
-    Once the observer looks at a call, only a fatal signal ends it (WAIT_KILLABLE_RECV, Linux 5.19), so it is recorded
-    once. In the moment before, a signal whose handler was installed without SA_RESTART makes it fail with EINTR.
+    Once the observer looks at a call, only a fatal signal ends it (WAIT_KILLABLE_RECV, Linux 5.19), so it is
+    recorded once. In the moment before, a signal whose handler was installed without SA_RESTART makes it fail
+    with EINTR.
 
-    Raises OSError: EBUSY when a filter above has a listener already, EINVAL when the kernel knows no listeners.
+    Raises OSError: EBUSY when a filter above has a listener already, EINVAL when the kernel knows no
+    listeners.
     """
     prctl(PR_SET_NO_NEW_PRIVS, 1)
     machine = os.uname().machine
@@ -320,7 +323,8 @@ def install() -> int:
         listener: int = _libc.syscall(
             ctypes.c_long(MACHINES[machine].numbers["seccomp"]),
             ctypes.c_ulong(_SET_MODE_FILTER),
-            # Before Linux 5.16 a filter would switch off speculation for the server, which costs more than observing.
+            # Before Linux 5.16 a filter would switch off speculation for the server, which costs more than
+            # observing.
             ctypes.c_ulong(flags | _SPEC_ALLOW),
             ctypes.byref(program),
         )

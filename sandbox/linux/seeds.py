@@ -1,7 +1,8 @@
 """Seeds: entries that are written into a box before its server starts.
 
-A set of seeds is packed once, kept in the daemon's memory, and written by each box into the upper layers of its own overlays before
-they are mounted; so what a server finds there it may also rename, which overlayfs refuses for folders of a lower layer.
+A set of seeds is packed once, kept in the daemon's memory, and written by each box into the upper layers of
+its own overlays before they are mounted; so what a server finds there it may also rename, which overlayfs
+refuses for folders of a lower layer.
 """
 
 from __future__ import annotations
@@ -56,8 +57,8 @@ class Place:
 class Planter:
     """Writes entries, owned by ``owner``, into upper layers that no server can see yet.
 
-    A folder that an entry needs and that is not there gets the mode and owner of the same folder in the lower layer;
-    where there is none, mode 755 and its parent's owner.
+    A folder that an entry needs and that is not there gets the mode and owner of the same folder in the lower
+    layer; where there is none, mode 755 and its parent's owner.
     """
 
     def __init__(self, places: Sequence[Place], owner: int = SERVER_ID) -> None:
@@ -140,7 +141,8 @@ class Planter:
     def _folder(self, path: str, *, like_lower: bool = True) -> str:
         """The folder in an upper layer that stands for a folder of the box; made where it is missing.
 
-        ``like_lower`` gives a folder that is made here the attributes of the one below; else the caller gives it its own.
+        ``like_lower`` gives a folder that is made here the attributes of the one below; else the caller gives
+        it its own.
         """
         known = self._folders.get(path)
         if known is not None:
@@ -177,8 +179,8 @@ def copy_attributes(model: os.stat_result, folder: str) -> None:
     try:
         os.chown(folder, model.st_uid, model.st_gid)
     except OSError:
-        # The overflow id that stands for an unmapped owner is not mapped itself. The folder stays the builder's, who
-        # may be the server's user too.
+        # The overflow id that stands for an unmapped owner is not mapped itself. The folder stays the
+        # builder's, who may be the server's user too.
         os.chmod(folder, stat.S_IMODE(model.st_mode) & ~stat.S_IWUSR)
 
 

@@ -22,8 +22,9 @@ def become_server(
 ) -> int:
     """Wait for the engine's go, give up every power, come under observation and execute the server.
 
-    ``spare`` is how many processes of the box that are not the server's count against the same limit. Returns the
-    exit status when there is nothing to execute, after telling why on the server's stderr. Raises StepError.
+    ``spare`` is how many processes of the box that are not the server's count against the same limit. Returns
+    the exit status when there is nothing to execute, after telling why on the server's stderr. Raises
+    StepError.
     """
     os.setsid()
     for target, source in enumerate(stdio):

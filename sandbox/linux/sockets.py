@@ -1,7 +1,7 @@
 """Sockets for the engine's own connections to a server that listens in its box.
 
-A socket belongs to the network in which it was made, whoever connects it later. So the warden only makes them, which takes
-microseconds, and the engine connects them; the observer's loop never waits for a server.
+A socket belongs to the network in which it was made, whoever connects it later. So the warden only makes
+them, which takes microseconds, and the engine connects them; the observer's loop never waits for a server.
 """
 
 from __future__ import annotations

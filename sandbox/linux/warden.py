@@ -1,7 +1,8 @@
 """The warden of a box: outside its pid and mount namespaces, inside its user and network namespaces.
 
-It sets up the network, starts init, takes the listener of the server's filter and then observes until the box is gone. It keeps the host's file
-system and /proc in view, which is why init makes the mount namespace and not the warden.
+It sets up the network, starts init, takes the listener of the server's filter and then observes until the box
+is gone. It keeps the host's file system and /proc in view, which is why init makes the mount namespace and
+not the warden.
 """
 
 from __future__ import annotations

@@ -30,9 +30,9 @@ def exit_code(
 ) -> ExitCode:
     """What a run with this report exits with: OK, CONTRADICTED or NOTHING_VERIFIED.
 
-    ``min_coverage`` is a percentage of the tools asked for that must have been accepted at least once; below it the run
-    fails whatever ``fail_on`` says. A run in which no call was accepted verified nothing, but a contradiction that
-    it found all the same (a refused call that wrote) comes first.
+    ``min_coverage`` is a percentage of the tools asked for that must have been accepted at least once; below
+    it the run fails whatever ``fail_on`` says. A run in which no call was accepted verified nothing, but a
+    contradiction that it found all the same (a refused call that wrote) comes first.
     """
     findings = (finding for tool in report.tools for finding in tool.findings)
     if any(fails(finding, fail_on, min_severity) for finding in findings):

@@ -22,7 +22,8 @@ from sandbox.policy.reasons import REASONS, ReasonEntry
 
 
 def explain(code: str) -> str:
-    """The explanation of a reason code, hint, verdict, weight, severity, confidence, effect, instrument or profile.
+    """The explanation of a reason code, hint, verdict, weight, severity, confidence, effect, instrument or
+    profile.
 
     Case does not matter. UsageError with the nearest words for one that is not in the list.
     """

@@ -67,8 +67,8 @@ class Aside:
 async def aside(keeper: BoxKeeper) -> AsyncIterator[Aside]:
     """An :class:`Aside` for the length of a block, which ends when the last settle does.
 
-    The first error, of the block or of a settle, ends all of it and is raised as what it is, not in a group: what a
-    course raises decides the exit code.
+    The first error, of the block or of a settle, ends all of it and is raised as what it is, not in a group:
+    what a course raises decides the exit code.
     """
     try:
         async with anyio.create_task_group() as tasks:

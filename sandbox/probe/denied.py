@@ -1,7 +1,8 @@
-"""Writes that only our box denied: the server's user may not write there, though whoever runs it outside might.
+"""Writes that only our box denied: the server's user may not write there, though whoever runs it outside
+might.
 
-Such a denial proves nothing about the tool (design, section 3, rule 5). The observer sees the attempt, not its
-result, so the permissions that the box shows decide.
+Such a denial proves nothing about the tool (design, section 3, rule 5). The observer sees the attempt, not
+its result, so the permissions that the box shows decide.
 """
 
 from __future__ import annotations
@@ -26,8 +27,9 @@ _NOT_FILES = ("/proc/", "/dev/", "/sys/")
 def denied_writes(events: Iterable[SyscallEvent], look: Look, user: int) -> tuple[str, ...]:
     """A sentence for each path that the server tried to change and that its user may not.
 
-    ``user`` is the server's user id as the host numbers it, as in the attributes that ``look`` gives. Opening a
-    file for writing without creating or truncating it is no attempt: programs probe that way before they read.
+    ``user`` is the server's user id as the host numbers it, as in the attributes that ``look`` gives. Opening
+    a file for writing without creating or truncating it is no attempt: programs probe that way before they
+    read.
     """
     told: dict[str, str] = {}
     for event in events:

@@ -1,7 +1,7 @@
 """What happens after the last call of a shared box: whose doing is it?
 
-A box that several tools shared ends with one long idle. An effect that shows only there is looked for again in
-fresh boxes: with no call at all (then nobody did it), then with half of the calls, and so on down to one.
+A box that several tools shared ends with one long idle. An effect that shows only there is looked for again
+in fresh boxes: with no call at all (then nobody did it), then with half of the calls, and so on down to one.
 """
 
 from __future__ import annotations

@@ -32,8 +32,8 @@ SPARES = min(2, os.cpu_count() or 1)
 class StageSettings:
     """What a stage is set with, beyond the launch itself.
 
-    ``limits`` are the box's; ``seed`` makes canaries and samples; ``content`` is the folder that large before and after
-    content spills to, without what ``mask`` would take something out of.
+    ``limits`` are the box's; ``seed`` makes canaries and samples; ``content`` is the folder that large before
+    and after content spills to, without what ``mask`` would take something out of.
     """
 
     limits: Limits

@@ -21,7 +21,8 @@ _IN_ASCII = str.maketrans({"·": "-", "…": "...", "–": "-", "✗": "x", "→
 
 
 def make_console(stream: IO[str]) -> Console:
-    """A console on ``stream``: Rich on a terminal, plain lines of 100 columns elsewhere; NO_COLOR is honoured.
+    """A console on ``stream``: Rich on a terminal, plain lines of 100 columns elsewhere; NO_COLOR is
+    honoured.
 
     It reads no markup and no emoji names, so that text stays what it is.
     """

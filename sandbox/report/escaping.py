@@ -1,7 +1,8 @@
-"""The one door for text that a server controls: nothing behind it can move the cursor, colour, hide or forge a line.
+"""The one door for text that a server controls: nothing behind it can move the cursor, colour, hide or forge
+a line.
 
-Everything invisible becomes a visible escape (``\\x1b``, ``\\u202e``), so that what people read is what was sent.
-Values that the user gave with ``-e`` are masked here too.
+Everything invisible becomes a visible escape (``\\x1b``, ``\\u202e``), so that what people read is what was
+sent. Values that the user gave with ``-e`` are masked here too.
 """
 
 from __future__ import annotations
@@ -19,27 +20,28 @@ MASK = "[redacted]"
 _SHORTEST_SECRET = 4
 """Shorter values (``1``, ``yes``) are not masked: that would tear up the report and hide nothing."""
 
-# Cc controls (C0, C1, ANSI, OSC), Cf formats (bidirectional, zero-width, tags), Cs lone surrogates, Co and Cn code
-# points without an agreed glyph, Zl and Zp line and paragraph separators.
+# Cc controls (C0, C1, ANSI, OSC), Cf formats (bidirectional, zero-width, tags), Cs lone surrogates, Co and Cn
+# code points without an agreed glyph, Zl and Zp line and paragraph separators.
 _INVISIBLE = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
-# Letters and marks that draw nothing: grapheme joiner, Hangul fillers, Khmer inherent vowels, Mongolian and other
-# variation selectors, the empty braille cell.
+# Letters and marks that draw nothing: grapheme joiner, Hangul fillers, Khmer inherent vowels, Mongolian and
+# other variation selectors, the empty braille cell.
 _BLANKS = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u3164\uffa0\u180b\u180c\u180d\u180f\u2800")
 _VARIATION = (range(0xFE00, 0xFE10), range(0xE0100, 0xE01F0))
 _MOST_MARKS = 3
 """Combining marks in a row that are drawn; a taller pile would run over the lines above and below."""
 
-# Workflow commands that CI systems read from any log line: `::name ...::` (GitHub; an IPv6 address such as 2001:db8::a1
-# is none), `##[name]` and `##vso[...]` (Azure Pipelines).
+# Workflow commands that CI systems read from any log line: `::name ...::` (GitHub; an IPv6 address such as
+# 2001:db8::a1 is none), `##[name]` and `##vso[...]` (Azure Pipelines).
 _COMMAND = re.compile(r":(?=:[A-Za-z_])(?!:[0-9A-Fa-f]{1,4}(?![\w-]))|#(?=#(?:\[|vso\[))")
 _PLAIN = re.compile(r"[ -~]*\Z")
 
 
 def visible(text: str, limit: int = 400) -> str:
-    """One line of safe text: every control, format or blank character as an escape, at most ``limit`` characters.
+    """One line of safe text: every control, format or blank character as an escape, at most ``limit``
+    characters.
 
-    What is cut off is counted at the end. Rich markup stays as it is: renderers print :class:`rich.text.Text`, which
-    reads none.
+    What is cut off is counted at the end. Rich markup stays as it is: renderers print
+    :class:`rich.text.Text`, which reads none.
     """
     shown = text[:limit]
     if not _PLAIN.match(shown):
@@ -49,7 +51,8 @@ def visible(text: str, limit: int = 400) -> str:
 
 
 def visible_lines(text: str, most: int, limit: int = 400) -> list[str]:
-    """The lines of a text, each made :func:`visible`; only ``\\n`` ends a line. At most ``most`` lines, and how many more."""
+    """The lines of a text, each made :func:`visible`; only ``\\n`` ends a line. At most ``most`` lines, and
+    how many more."""
     lines = text.split("\n")
     shown = [visible(line, limit) for line in lines[:most]]
     return shown if len(lines) <= most else [*shown, f"… {len(lines) - most} more lines"]

@@ -14,9 +14,9 @@ from sandbox.world import World
 class SessionSettings:
     """How sessions are held. Times are seconds or milliseconds as the names say.
 
-    ``quiet_ms`` bounds how long a step waits for the server to come to rest after its reply;
-    ``roots`` are the folders that the client offers. ``transport`` is ``stdio`` or ``http``: Streamable HTTP on ``port`` and ``path``
-    of the box's loopback.
+    ``quiet_ms`` bounds how long a step waits for the server to come to rest after its reply; ``roots`` are
+    the folders that the client offers. ``transport`` is ``stdio`` or ``http``: Streamable HTTP on ``port``
+    and ``path`` of the box's loopback.
     """
 
     roots: tuple[str, ...] = ()

@@ -179,8 +179,8 @@ class SessionTask:
         settings = ClientSettings(era=self._era, roots=how.roots, handshake_timeout_s=how.handshake_s)
         if how.transport == "http":
             return converse_inside(box, how.port, how.path, settings)
-        # The conversation closes its end of stdin, which is how a server is told to stop; the box's own end stays the
-        # box's.
+        # The conversation closes its end of stdin, which is how a server is told to stop; the box's own end
+        # stays the box's.
         return client.converse(box.stdout, os.dup(box.stdin), settings=settings)
 
     async def ready(self) -> Session:

@@ -11,7 +11,8 @@ from sandbox.suites.scenario import Expectation, Scenario
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """One hint of one tool: the expectation, or None where the file has none; the finding, or None where there is none."""
+    """One hint of one tool: the expectation, or None where the file has none; the finding, or None where
+    there is none."""
 
     tool: str
     hint: Hint

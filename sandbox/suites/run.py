@@ -45,8 +45,8 @@ class ScenarioResult:
 def run_scenarios(paths: Iterable[Path], runner: Runner) -> Iterator[ScenarioResult]:
     """Run every scenario that the paths name, and give each result as soon as it is there.
 
-    All files are read before the first one runs: a wrong file (ConfigError, UsageError) costs no run. A scenario
-    whose server cannot be verified is a result with its error, and the others still run.
+    All files are read before the first one runs: a wrong file (ConfigError, UsageError) costs no run. A
+    scenario whose server cannot be verified is a result with its error, and the others still run.
     """
     scenarios = [load_scenario(path) for path in find_scenarios(paths)]
     return (_run(scenario, runner) for scenario in scenarios)

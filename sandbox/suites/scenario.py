@@ -14,7 +14,8 @@ SUFFIX = ".hintproof.yaml"
 
 @dataclass(frozen=True, slots=True)
 class Expectation:
-    """The verdict that one hint of one tool should get; ``reason`` is a reason code, or "" for any. ``line`` is in the file."""
+    """The verdict that one hint of one tool should get; ``reason`` is a reason code, or "" for any. ``line``
+    is in the file."""
 
     tool: str
     hint: Hint
@@ -27,8 +28,8 @@ class Expectation:
 class Scenario:
     """One scenario file, checked.
 
-    ``target`` is the server's command, to be run in ``folder`` (the file's own). ``workspace`` is absolute. ``calls`` are
-    example arguments by tool, in the order of the file, to be tried before generated ones.
+    ``target`` is the server's command, to be run in ``folder`` (the file's own). ``workspace`` is absolute.
+    ``calls`` are example arguments by tool, in the order of the file, to be tried before generated ones.
     """
 
     file: Path

@@ -50,8 +50,8 @@ def locate(name: str, *, cwd: Path, environ: Mapping[str, str]) -> Path:
 def shebang(path: Path) -> tuple[str, ...]:
     """The words of a script's interpreter; () for a file without a shebang.
 
-    ``#!/usr/bin/env node`` gives ``("node",)``, to be looked up in PATH; ``env -S`` is split as env does; any other
-    line has at most one argument (execve(2)).
+    ``#!/usr/bin/env node`` gives ``("node",)``, to be looked up in PATH; ``env -S`` is split as env does; any
+    other line has at most one argument (execve(2)).
     """
     with path.open("rb") as file:
         head = file.read(_HEAD)

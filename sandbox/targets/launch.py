@@ -26,11 +26,11 @@ class Launch:
     """One server, ready for a box.
 
     ``command`` is what the user typed, ``argv`` what runs in the box; ``cwd`` is "" where the server belongs
-    into the workspace that the engine furnishes. ``exposures`` are real, absolute host paths outside
-    the system folders, none inside another. ``seeds`` are the server's own code, symbolic links that lead to the
+    into the workspace that the engine furnishes. ``exposures`` are real, absolute host paths outside the
+    system folders, none inside another. ``seeds`` are the server's own code, symbolic links that lead to the
     exposures and copies of further paths among the arguments; a seed inside an exposure belongs on top of it.
-    ``workspace`` is None where no argument names one. ``hosts`` are the names that the user gave the server: its
-    closed world. ``notes`` are sentences about what was left out, for the report.
+    ``workspace`` is None where no argument names one. ``hosts`` are the names that the user gave the server:
+    its closed world. ``notes`` are sentences about what was left out, for the report.
     """
 
     command: tuple[str, ...]
@@ -50,10 +50,10 @@ class Launch:
 class Entry:
     """The part of a command that is the server itself, told apart from the server's arguments.
 
-    ``argv`` starts it, ``arguments`` follow. ``closure`` are the paths that it needs to run, ``own`` the folder of
-    its own code (None for code installed among other packages), ``script`` the file that holds the program, ``bins`` the folders
-    for PATH, ``env`` what its runtime needs to find its packages. ``relative`` says that the program
-    was named relative to the folder that the user stood in.
+    ``argv`` starts it, ``arguments`` follow. ``closure`` are the paths that it needs to run, ``own`` the
+    folder of its own code (None for code installed among other packages), ``script`` the file that holds the
+    program, ``bins`` the folders for PATH, ``env`` what its runtime needs to find its packages. ``relative``
+    says that the program was named relative to the folder that the user stood in.
     """
 
     argv: tuple[str, ...]

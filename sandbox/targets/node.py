@@ -1,4 +1,5 @@
-"""Node servers: the package that a script belongs to, and every folder that its ``require`` and ``import`` reach.
+"""Node servers: the package that a script belongs to, and every folder that its ``require`` and ``import``
+reach.
 
 Node resolves a package by walking up from the real path of the importing file and looking into each
 ``node_modules`` (Node.js manual, "Loading from node_modules folders").

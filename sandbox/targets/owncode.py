@@ -59,7 +59,8 @@ def code_folder(script: Path, environ: Mapping[str, str]) -> Path:
 def own_code(
     folder: Path, script: Path | None, *, skip: Collection[Path], environ: Mapping[str, str]
 ) -> OwnCode:
-    """The code in a folder as seeds; of a folder over the bounds the script's part, and the rest as a lower layer.
+    """The code in a folder as seeds; of a folder over the bounds the script's part, and the rest as a lower
+    layer.
 
     Of a folder that is too wide, or too large and no project, only the script itself is copied.
     """

@@ -16,7 +16,8 @@ _MAPPING = re.compile(r"^(?:MAPPING|NAMESPACES)(?:\s*:[^=]*)?\s*=\s*(\{.*\})\s*$
 
 @dataclass(frozen=True, slots=True)
 class LinkedCode:
-    """``paths`` to import from or read, ``projects`` the folders of editable installs, ``names`` the modules they map.
+    """``paths`` to import from or read, ``projects`` the folders of editable installs, ``names`` the modules
+    they map.
 
     ``opaque`` says that some ``.pth`` file runs an import hook that only running it could explain.
     """

@@ -45,7 +45,8 @@ def named_paths(arguments: Sequence[str], variables: Mapping[str, str], cwd: Pat
     """The paths among the arguments, then among the ``-e`` variables, in order, each once.
 
     A word counts when it exists on the host (relative to ``cwd``, also in ``--flag=path`` and
-    ``sqlite:///path``), or when its folder exists and it looks like a data file or follows a flag that asks for a path.
+    ``sqlite:///path``), or when its folder exists and it looks like a data file or follows a flag that asks
+    for a path.
     """
     found: dict[Path, NamedPath] = {}
     for flag, word in (*_values(arguments), *variables.items()):
@@ -56,7 +57,8 @@ def named_paths(arguments: Sequence[str], variables: Mapping[str, str], cwd: Pat
 
 
 def named_hosts(arguments: Sequence[str], variables: Mapping[str, str]) -> tuple[str, ...]:
-    """The hosts, lower case, that the arguments and ``-e`` variables name: in URLs, or after a flag that asks for one.
+    """The hosts, lower case, that the arguments and ``-e`` variables name: in URLs, or after a flag that asks
+    for one.
 
     Loopback is nobody's world and is left out.
     """
@@ -71,8 +73,8 @@ def choose_workspace(
 ) -> tuple[WorkspacePlace | None, list[Path], list[str]]:
     """The workspace at its real path, the other paths to copy into the box, and notes for the report.
 
-    ``asked`` (--workspace) wins; then the first folder named, the first file, the folder of the first file that
-    is still to be made. Raises UsageError for an ``asked`` folder that is missing or too wide.
+    ``asked`` (--workspace) wins; then the first folder named, the first file, the folder of the first file
+    that is still to be made. Raises UsageError for an ``asked`` folder that is missing or too wide.
     """
     if asked is not None:
         source = absolute(asked, cwd)

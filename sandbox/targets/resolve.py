@@ -56,9 +56,9 @@ def resolve(
 ) -> Launch:
     """Decide how to run a server in a box; nothing of it is executed.
 
-    ``command`` is what the user typed in ``cwd``; ``env`` the ``-e`` variables, ``expose`` the ``--expose`` folders and
-    ``workspace`` the ``--workspace`` folder; ``environ`` the host's own variables (the process's by default), which decide what the
-    words mean (PATH, VIRTUAL_ENV, HOME) and mostly stay outside.
+    ``command`` is what the user typed in ``cwd``; ``env`` the ``-e`` variables, ``expose`` the ``--expose``
+    folders and ``workspace`` the ``--workspace`` folder; ``environ`` the host's own variables (the process's
+    by default), which decide what the words mean (PATH, VIRTUAL_ENV, HOME) and mostly stay outside.
 
     Raises TargetNotFoundError when the program, script or package is not on this machine, with the
     command that installs it; UsageError for what cannot run in a box or would show a home.

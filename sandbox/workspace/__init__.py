@@ -1,4 +1,5 @@
-"""The workspace that a server finds: seeds for its folders, decoy secrets, and the facts that arguments are aimed with."""
+"""The workspace that a server finds: seeds for its folders, decoy secrets, and the facts that arguments are
+aimed with."""
 
 from sandbox.workspace.canaries import Canaries, canary_mark, plant_canaries
 from sandbox.workspace.furnish import DEFAULT_WORKSPACE, SAMPLES, Furnishing, furnish

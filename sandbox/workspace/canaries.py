@@ -1,6 +1,8 @@
-"""Decoy secrets in the user's home: nobody has a reason to read them, and their values are known again anywhere.
+"""Decoy secrets in the user's home: nobody has a reason to read them, and their values are known again
+anywhere.
 
-Every value holds the run's mark, so that a request, a file or a reply that carries it is recognised by a plain search.
+Every value holds the run's mark, so that a request, a file or a reply that carries it is recognised by a
+plain search.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """SQLite databases: made for the samples, and read without touching a file.
 
-A database is read from a copy in memory. A write-ahead log beside it is merged in first, because a server that
-was just stopped often left all of its tables there (https://www.sqlite.org/fileformat2.html, section 4).
+A database is read from a copy in memory. A write-ahead log beside it is merged in first, because a server
+that was just stopped often left all of its tables there (https://www.sqlite.org/fileformat2.html, section 4).
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ def make_database(script: str) -> bytes:
 def read_tables(content: bytes, wal: bytes = b"") -> Mapping[str, tuple[Column, ...]]:
     """The tables of a database file and their columns, in the order of their creation.
 
-    ``wal`` is the content of the ``-wal`` file beside it. A damaged or encrypted file has no tables. Reading stops
-    after a bounded amount of work: the file may have been made to make it long.
+    ``wal`` is the content of the ``-wal`` file beside it. A damaged or encrypted file has no tables. Reading
+    stops after a bounded amount of work: the file may have been made to make it long.
     """
     merged = bytearray(_merge(content, wal))
     if merged[:16] != MAGIC:

@@ -29,9 +29,9 @@ _COMPANIONS = ("-wal", "-shm", "-journal")
 class Furnishing:
     """A workspace ready to be put into a box.
 
-    ``seeds`` are written into the box, parents before children. ``lower`` is None, or a folder of this machine too large to
-    be copied, which stays a read-through layer below the seeds at the same path. ``notes`` says in sentences what the
-    copy leaves out.
+    ``seeds`` are written into the box, parents before children. ``lower`` is None, or a folder of this
+    machine too large to be copied, which stays a read-through layer below the seeds at the same path.
+    ``notes`` says in sentences what the copy leaves out.
     """
 
     seeds: tuple[SeedEntry, ...]
@@ -43,12 +43,14 @@ class Furnishing:
 def furnish(source: Path | None, at: str = DEFAULT_WORKSPACE, *, home: str = HOME) -> Furnishing:
     """The workspace for a server that was given ``source``, to stand at ``at`` in the box.
 
-    ``source`` is None (the default workspace), a folder (its copy and a folder of samples in it), a file (its copy, with the
-    journals of a database, in its otherwise empty folder) or a file yet to be created in a folder that exists (then only that
-    folder, empty but for the samples). ``at`` is where the box shows the source: the folder, or the file. It must be the
-    source's own path where the folder is too large to be copied (over 500 files or 64 MiB).
+    ``source`` is None (the default workspace), a folder (its copy and a folder of samples in it), a file (its
+    copy, with the journals of a database, in its otherwise empty folder) or a file yet to be created in a
+    folder that exists (then only that folder, empty but for the samples). ``at`` is where the box shows the
+    source: the folder, or the file. It must be the source's own path where the folder is too large to be
+    copied (over 500 files or 64 MiB).
 
-    Raises UsageError when neither the source nor its parent folder exists, or when it is neither file nor folder.
+    Raises UsageError when neither the source nor its parent folder exists, or when it is neither file nor
+    folder.
     """
     at = at.rstrip("/")
     if source is None:

@@ -1,9 +1,9 @@
 """A small git repository, written without running git.
 
-Loose objects, references and a version 2 index, as gitformat-index(5) and gitrepository-layout(5) describe them. The
-repository is in the state that most git tools need to be accepted: a change staged, one not staged, an untracked
-file, a second branch that can be checked out and merged, a tag, and a remote beside it that can be fetched from and pushed to
-without a network.
+Loose objects, references and a version 2 index, as gitformat-index(5) and gitrepository-layout(5) describe
+them. The repository is in the state that most git tools need to be accepted: a change staged, one not staged,
+an untracked file, a second branch that can be checked out and merged, a tag, and a remote beside it that can
+be fetched from and pushed to without a network.
 """
 
 from __future__ import annotations
@@ -69,7 +69,8 @@ class _Objects:
 
 
 def sample_repository(at: str) -> list[SeedEntry]:
-    """The repository as seeds, its work tree at ``at``, its remote at ``{at}.git``. Equal on every machine, to the byte.
+    """The repository as seeds, its work tree at ``at``, its remote at ``{at}.git``. Equal on every machine,
+    to the byte.
 
     The remote lacks the last commit and has a branch that the repository does not know.
     """

@@ -1,6 +1,7 @@
 """The sample files that every workspace holds, so that even an empty folder gives accepted calls.
 
-The texts are small, plain and full of the same few words, so that a search for ``alpha`` finds something everywhere.
+The texts are small, plain and full of the same few words, so that a search for ``alpha`` finds something
+everywhere.
 """
 
 from __future__ import annotations

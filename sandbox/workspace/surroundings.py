@@ -14,9 +14,10 @@ from dataclasses import dataclass
 class FileSample:
     """One file of the workspace.
 
-    ``kind`` is ``text``, ``markdown``, ``code``, ``json``, ``jsonl``, ``csv``, ``yaml``, ``image``, ``sqlite`` or ``binary``; ``size``
-    is in bytes. ``line`` is a piece of text that occurs in the file ("" where it is not text), ``keys`` the keys of a JSON object, of
-    its first record, or the columns of a CSV file.
+    ``kind`` is ``text``, ``markdown``, ``code``, ``json``, ``jsonl``, ``csv``, ``yaml``, ``image``,
+    ``sqlite`` or ``binary``; ``size`` is in bytes. ``line`` is a piece of text that occurs in the file (""
+    where it is not text), ``keys`` the keys of a JSON object, of its first record, or the columns of a CSV
+    file.
     """
 
     path: str
@@ -67,8 +68,8 @@ class Database:
 class Surroundings:
     """The workspace as it stands before any call, and the user's home.
 
-    ``given`` is the path that the user handed to the server ("" for the default workspace). It may name a file that does
-    not exist yet, which is then in no other field.
+    ``given`` is the path that the user handed to the server ("" for the default workspace). It may name a
+    file that does not exist yet, which is then in no other field.
     """
 
     workspace: str

@@ -33,9 +33,11 @@ _MAX_DATABASES = 8
 
 
 def survey(view: View, *, workspace: str, home: str, given: str, samples: str) -> Surroundings:
-    """What arguments can name in ``view``: the samples (below the folder ``samples``) first, then by depth and name.
+    """What arguments can name in ``view``: the samples (below the folder ``samples``) first, then by depth
+    and name.
 
-    Package folders and the insides of repositories are left out. Bounded: 200 files, 100 folders, 8 databases.
+    Package folders and the insides of repositories are left out. Bounded: 200 files, 100 folders, 8
+    databases.
     """
 
     def rank(path: str) -> tuple[bool, bool, int, str]:

@@ -14,8 +14,8 @@ from sandbox.model import SeedEntry
 class View:
     """What lies in a workspace: regular files with their sizes in bytes, folders, and how to read a file.
 
-    Paths are absolute in the box. ``read`` gives at most so many bytes of a file, fewer where it is shorter, none
-    where it cannot be read.
+    Paths are absolute in the box. ``read`` gives at most so many bytes of a file, fewer where it is shorter,
+    none where it cannot be read.
     """
 
     files: Mapping[str, int]

@@ -20,7 +20,8 @@ _Result = TypeVar("_Result")
 class Channel(ABC):
     """A byte stream to one client. One task reads and writes it.
 
-    Bytes that were read to see what they are can be put back, so a channel can change its protocol at any byte.
+    Bytes that were read to see what they are can be put back, so a channel can change its protocol at any
+    byte.
     """
 
     def __init__(self) -> None:
@@ -71,8 +72,8 @@ class SocketChannel(Channel):
             await self._loop.sock_sendall(self._socket, data)
 
     async def part(self) -> None:
-        # Closing a socket with unread bytes resets the connection, and the client may lose our answer to the reset:
-        # so the sending half is shut first and what still comes is thrown away for a moment.
+        # Closing a socket with unread bytes resets the connection, and the client may lose our answer to the
+        # reset: so the sending half is shut first and what still comes is thrown away for a moment.
         with contextlib.suppress(OSError):
             self._socket.shutdown(socket.SHUT_WR)
             async with asyncio.timeout(_FAREWELL_S):

@@ -31,8 +31,8 @@ _LOOPBACK = IPv4Address("127.0.0.1"), IPv6Address("::1")
 class Lookup:
     """One DNS query as understood: the name asked for, a note for the record, and the reply.
 
-    ``note`` is the query type and the fake addresses told (``A 22.7.8.9``), or what was wrong. ``reply`` is None for what
-    is no query: it is dropped.
+    ``note`` is the query type and the fake addresses told (``A 22.7.8.9``), or what was wrong. ``reply`` is
+    None for what is no query: it is dropped.
     """
 
     name: str
@@ -43,8 +43,8 @@ class Lookup:
 def look_up(message: bytes, names: NameBook) -> Lookup:
     """Answer one DNS message.
 
-    Only the header and the question are parsed: whatever else a hostile client packs behind them is
-    never looked at. A name always exists, so other types than A, AAAA, ANY and PTR get an empty answer (NOERROR,
+    Only the header and the question are parsed: whatever else a hostile client packs behind them is never
+    looked at. A name always exists, so other types than A, AAAA, ANY and PTR get an empty answer (NOERROR,
     RFC 2308), and a PTR of an address that no name was given gets NXDOMAIN.
     """
     buffer = DNSBuffer(message)

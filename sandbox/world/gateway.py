@@ -1,8 +1,8 @@
 """The gateway process: ``python -I -m sandbox.world.gateway FD``.
 
-FD is its end of a SEQPACKET pair with the engine. It first sends the certificate of its authority there (PEM). Then it
-receives one JSON message per box, ``{"box": NAME}``, with two descriptors: its end of the SEQPACKET pair with the box's
-warden, and the memfd of the box's log. It ends when the engine hangs up.
+FD is its end of a SEQPACKET pair with the engine. It first sends the certificate of its authority there
+(PEM). Then it receives one JSON message per box, ``{"box": NAME}``, with two descriptors: its end of the
+SEQPACKET pair with the box's warden, and the memfd of the box's log. It ends when the engine hangs up.
 """
 
 from __future__ import annotations

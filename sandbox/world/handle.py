@@ -22,8 +22,8 @@ ENVIRONMENT: Mapping[str, str] = MappingProxyType(
         (
             # node, npm and bun have roots compiled in; this adds to them.
             "NODE_EXTRA_CA_CERTS",
-            # OpenSSL's own variable: Python's ssl and urllib under interpreters built elsewhere, httpx (which would
-            # take certifi), uv, Ruby. Go reads it too.
+            # OpenSSL's own variable: Python's ssl and urllib under interpreters built elsewhere, httpx (which
+            # would take certifi), uv, Ruby. Go reads it too.
             "SSL_CERT_FILE",
             # requests takes certifi's bundle unless told.
             "REQUESTS_CA_BUNDLE",
@@ -54,7 +54,8 @@ _STOP_S = 3.0
 class World:
     """The gateway of a run: DNS, TCP, UDP and HTTP(S) for every box that is attached.
 
-    ``environment`` makes the common clients trust the run's authority through ``bundle_path``; both are of the box.
+    ``environment`` makes the common clients trust the run's authority through ``bundle_path``; both are of
+    the box.
     """
 
     bundle_path = BUNDLE_PATH
@@ -111,9 +112,9 @@ class World:
     def attach(self, box: str) -> tuple[int, ExchangeLog]:
         """Open the world of one box. Returns at once, however far the gateway's start is.
 
-        The descriptor is the warden's end of a SEQPACKET pair, on which it passes the box's sockets: the caller
-        owns it, and its last copy to be closed ends this box's world. The log is the caller's to close. Raises BoxLostError
-        when the gateway is gone.
+        The descriptor is the warden's end of a SEQPACKET pair, on which it passes the box's sockets: the
+        caller owns it, and its last copy to be closed ends this box's world. The log is the caller's to
+        close. Raises BoxLostError when the gateway is gone.
         """
         warden, gateway = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         log = os.memfd_create("exchanges", os.MFD_CLOEXEC)

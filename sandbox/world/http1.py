@@ -21,7 +21,8 @@ _STALL_S = 10.0
 async def serve(channel: Channel, route: Route, journal: Journal) -> Route | None:
     """Answer requests until the connection ends. Raises OSError when the client is gone.
 
-    Returns where to when the client asked for a tunnel (CONNECT); the channel then carries the tunnel's bytes.
+    Returns where to when the client asked for a tunnel (CONNECT); the channel then carries the tunnel's
+    bytes.
     """
     connection = _Connection(channel, route)
     while True:

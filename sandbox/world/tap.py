@@ -30,7 +30,8 @@ _FRAGMENT, _AUTHENTICATION = 44, 51
 # Hop-by-hop, routing, destination options, mobility, HIP, shim6 (RFC 7045, 4): length in units of 8 bytes.
 _EXTENSIONS = frozenset({0, 43, 60, 135, 139, 140})
 
-# What the kernel sends by itself: errors about datagrams that found no listener, and echo and timestamp replies.
+# What the kernel sends by itself: errors about datagrams that found no listener, and echo and timestamp
+# replies.
 _ICMP_OWN = frozenset({0, 3, 4, 5, 11, 12, 14})
 # The same for IPv6 with multicast listener (130-132, 143) and neighbour discovery (133-137).
 _ICMPV6_OWN = frozenset({1, 2, 3, 4, 129, *range(130, 138), 143})
@@ -66,8 +67,8 @@ def parse_frame(frame: bytes, at_ns: int) -> Packet | None:
     """The contact that one Ethernet frame is, or None.
 
     Contact is a packet to an address that is not loopback: a TCP SYN without ACK, a datagram, or any other
-    protocol. No contact: answers of the gateway's DNS, and what the kernel sends by itself. Frames may be cut off; what
-    is too short to tell counts, as ``other``.
+    protocol. No contact: answers of the gateway's DNS, and what the kernel sends by itself. Frames may be cut
+    off; what is too short to tell counts, as ``other``.
     """
     kind = int.from_bytes(frame[12:14], "big")
     content = frame[_ETHERNET_HEADER:]

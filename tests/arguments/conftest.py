@@ -1,4 +1,5 @@
-"""Tools made from schemas, the default surroundings, and a judge of validity that knows nothing of the room under test."""
+"""Tools made from schemas, the default surroundings, and a judge of validity that knows nothing of the room
+under test."""
 
 from __future__ import annotations
 

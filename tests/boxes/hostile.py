@@ -1,7 +1,8 @@
 """Runs inside a box and tries everything that a server must not reach or do; standard library only.
 
-Each function named ``reach_*`` is one attempt, made in a child of its own. It returns when the wall held and raises ReachedError when
-it did not; an OSError is a wall too. The verdicts go to stdout as one JSON object: name -> "" (held) or what was reached.
+Each function named ``reach_*`` is one attempt, made in a child of its own. It returns when the wall held and
+raises ReachedError when it did not; an OSError is a wall too. The verdicts go to stdout as one JSON object:
+name -> "" (held) or what was reached.
 """
 
 from __future__ import annotations

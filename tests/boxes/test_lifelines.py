@@ -21,7 +21,8 @@ LONGEST_DELAY_S = 0.15
 
 
 class Fire:
-    """An engine and all that belongs to it: its daemon's session, and the servers by a number that only they sleep for."""
+    """An engine and all that belongs to it: its daemon's session, and the servers by a number that only they
+    sleep for."""
 
     def __init__(self, folder: Path) -> None:
         self.token = f"{random.randrange(10**6, 10**7)}.5"

@@ -1,6 +1,8 @@
-"""Runs a command where something is missing: ``in_a_bare_place.py full DIR COMMAND...`` or ``... walled - COMMAND...``.
+"""Runs a command where something is missing: ``in_a_bare_place.py full DIR COMMAND...`` or ``... walled -
+COMMAND...``.
 
-``full``: DIR is a file system of 16 KiB. ``walled``: no power and no user namespaces, so that there can be no sandbox.
+``full``: DIR is a file system of 16 KiB. ``walled``: no power and no user namespaces, so that there can be no
+sandbox.
 """
 
 import os

@@ -1,4 +1,5 @@
-"""What the readers say of real files: SQLite written by SQLite, repositories written by git, documents, and hostile ones."""
+"""What the readers say of real files: SQLite written by SQLite, repositories written by git, documents, and
+hostile ones."""
 
 from __future__ import annotations
 

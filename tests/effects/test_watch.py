@@ -1,4 +1,5 @@
-"""A tree that has come to rest is watched through held folders: no change in it goes unseen, and what is held is bounded."""
+"""A tree that has come to rest is watched through held folders: no change in it goes unseen, and what is held
+is bounded."""
 
 from __future__ import annotations
 

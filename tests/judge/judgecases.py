@@ -1,4 +1,5 @@
-"""The judge's rules as a table: evidence, the hint that is looked at, and the verdict and reason that must come out.
+"""The judge's rules as a table: evidence, the hint that is looked at, and the verdict and reason that must
+come out.
 
 For every rule there is evidence that breaks it and evidence that does not.
 """

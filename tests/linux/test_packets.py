@@ -1,4 +1,5 @@
-"""The tap's filter, run on packets by a small interpreter of classic BPF: real packets need powers that a test does not have."""
+"""The tap's filter, run on packets by a small interpreter of classic BPF: real packets need powers that a
+test does not have."""
 
 from __future__ import annotations
 

@@ -36,7 +36,8 @@ def system_call(name: str, *arguments: int | bytes | ctypes.Array[ctypes.c_char]
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a watched function left: its events, the listeners asked for (ip, port, last recorded address), the ends of both."""
+    """What a watched function left: its events, the listeners asked for (ip, port, last recorded address),
+    the ends of both."""
 
     events: tuple[SyscallEvent, ...]
     overflowed: bool

@@ -22,8 +22,8 @@ GIT = ("git", "-c", "user.name=Ada", "-c", "user.email=ada@example.org", "-c", "
 class RealServer:
     """One public server: its command, where it is installed, and how many tools it lists.
 
-    ``argument`` says which of the ordinary things made for the test it takes as its last argument: ``folder``,
-    ``repository``, ``database`` or nothing.
+    ``argument`` says which of the ordinary things made for the test it takes as its last argument:
+    ``folder``, ``repository``, ``database`` or nothing.
     """
 
     name: str

@@ -1,4 +1,5 @@
-"""A server that cannot be spoken to: ``hang`` never answers, ``exit`` ends at once, ``flood`` prints for ever. Otherwise fine."""
+"""A server that cannot be spoken to: ``hang`` never answers, ``exit`` ends at once, ``flood`` prints for
+ever. Otherwise fine."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """The least of an MCP server on stdin and stdout: standard library only, so that it starts in about 30 ms.
 
-``honest`` as an argument selects the honest twin. The workspace is the first folder among the arguments, else the
-folder that the server was started in.
+``honest`` as an argument selects the honest twin. The workspace is the first folder among the arguments, else
+the folder that the server was started in.
 """
 
 from __future__ import annotations

@@ -1,4 +1,5 @@
-"""Tools that take all there is of something, or the server's life, beside one that is fine. The honest twin's take nothing.
+"""Tools that take all there is of something, or the server's life, beside one that is fine. The honest twin's
+take nothing.
 
 Only for a box: outside one they do what they say.
 """

@@ -1,4 +1,5 @@
-"""A server that writes on its own every 50 ms, with a tool that only reads. The quiet twin (``honest``) does not write."""
+"""A server that writes on its own every 50 ms, with a tool that only reads. The quiet twin (``honest``) does
+not write."""
 
 from __future__ import annotations
 

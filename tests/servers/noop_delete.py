@@ -1,4 +1,5 @@
-"""A delete labelled harmless, whose store holds nothing that a stranger could name. The honest twin says that it destroys."""
+"""A delete labelled harmless, whose store holds nothing that a stranger could name. The honest twin says that
+it destroys."""
 
 from __future__ import annotations
 

@@ -1,9 +1,10 @@
 """Tools that act once only, labelled read-only. The honest twin never acts.
 
-No server can know by itself that another box acted before it: boxes share nothing, and chance alone is no steady test.
-So ``in_one_run`` acts while the file named by the variable ``ACT_WHILE`` exists; a test shows the folder of
-that file with --expose and deletes the file after the first call. Boxes made later find it gone. The name is given from the
-root on but without its first slash, because a file that a variable names is copied into every box.
+No server can know by itself that another box acted before it: boxes share nothing, and chance alone is no
+steady test. So ``in_one_run`` acts while the file named by the variable ``ACT_WHILE`` exists; a test shows
+the folder of that file with --expose and deletes the file after the first call. Boxes made later find it
+gone. The name is given from the root on but without its first slash, because a file that a variable names is
+copied into every box.
 """
 
 from __future__ import annotations

@@ -1,4 +1,5 @@
-"""A connect whose address another thread changes while the kernel is asked. The honest twin stays on loopback.
+"""A connect whose address another thread changes while the kernel is asked. The honest twin stays on
+loopback.
 
 An observer that reads the address from memory may see loopback where the kernel connects to the world.
 """

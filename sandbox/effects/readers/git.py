@@ -43,9 +43,9 @@ def read_git(
 ) -> Reading:
     """Compare two states of a git folder.
 
-    ``before`` and ``after`` hold HEAD, packed-refs, index, logs/refs/stash and every file under refs/, by path in the git
-    folder; ``fetch`` gives objects as they are now, ``packs`` names the pack indexes. ``blobs`` are blob ids that
-    the reading says are kept or not.
+    ``before`` and ``after`` hold HEAD, packed-refs, index, logs/refs/stash and every file under refs/, by
+    path in the git folder; ``fetch`` gives objects as they are now, ``packs`` names the pack indexes.
+    ``blobs`` are blob ids that the reading says are kept or not.
 
     Raises:
         UnreadableError: the index or an object that decides is damaged.

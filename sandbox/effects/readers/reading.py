@@ -20,9 +20,9 @@ class UnreadableError(Exception):
 class Meaning:
     """One thing that changed inside a structured file.
 
-    ``where`` names it within the file (``users[3]``); ``says`` is a sentence's beginning without the file's name (``deleted the
-    row 3 of users``). ``pattern`` is what happened with volatile values masked. ``sure`` is False where the reader could
-    not read all that it wanted.
+    ``where`` names it within the file (``users[3]``); ``says`` is a sentence's beginning without the file's
+    name (``deleted the row 3 of users``). ``pattern`` is what happened with volatile values masked. ``sure``
+    is False where the reader could not read all that it wanted.
     """
 
     kind: EffectKind
@@ -39,8 +39,9 @@ class Meaning:
 class Reading:
     """Two contents of one file compared. ``reader`` is the format that was understood, ``bytes`` for none.
 
-    ``meanings`` is empty with ``understood`` True when the bytes differ and the meaning does not. ``appended``: the old content
-    is the beginning of the new. ``volatile``: the texts are equal under the mask. ``trouble`` says why a format was not read.
+    ``meanings`` is empty with ``understood`` True when the bytes differ and the meaning does not.
+    ``appended``: the old content is the beginning of the new. ``volatile``: the texts are equal under the
+    mask. ``trouble`` says why a format was not read.
     """
 
     reader: str

@@ -1,4 +1,5 @@
-"""A SQLite database image with the committed frames of its write-ahead log applied (fileformat2.html, section 4).
+"""A SQLite database image with the committed frames of its write-ahead log applied (fileformat2.html, section
+4).
 
 Done here rather than by SQLite, which wants both files by name: an image in memory has none.
 """
@@ -16,10 +17,11 @@ _MASK = 0xFFFFFFFF
 
 
 def database_image(database: bytes, wal: bytes) -> bytes:
-    """The database as a reader would see it, marked as a rollback-journal database so that it opens from memory.
+    """The database as a reader would see it, marked as a rollback-journal database so that it opens from
+    memory.
 
-    Frames count while their salts match the log's header and their checksums hold, up to the last commit frame, exactly as
-    recovery does.
+    Frames count while their salts match the log's header and their checksums hold, up to the last commit
+    frame, exactly as recovery does.
 
     Raises:
         UnreadableError: this is no SQLite database.
