@@ -99,9 +99,11 @@ def _held(hint: Hint, evidence: ToolEvidence, seen: Sequence[Sighting], profile:
     doubts = [
         item
         for item in seen
-        if item.effect.confidence is Confidence.POSSIBLE
-        and item.step.kind in DECIDING_STEPS[hint]
-        and bears_on(hint, item.effect, profile, evidence.closed_world)
+        if item.step.kind in DECIDING_STEPS[hint]
+        and (
+            _is_doubtful(hint, item, profile, evidence.closed_world)
+            or (hint is Hint.DESTRUCTIVE and _takes_what_was_prepared(item))
+        )
     ]
     parts = [_basis(hint, evidence)]
     if doubts:
@@ -110,6 +112,18 @@ def _held(hint: Hint, evidence: ToolEvidence, seen: Sequence[Sighting], profile:
         parts.append(_MEMORY)
     confidence = Confidence.POSSIBLE if doubts else Confidence.LIKELY
     return Assessment(State.HELD, None, "; ".join(parts), confidence, tuple(doubts))
+
+
+def _is_doubtful(hint: Hint, item: Sighting, profile: Profile, closed_world: tuple[str, ...]) -> bool:
+    possible = item.effect.confidence is Confidence.POSSIBLE
+    return possible and bears_on(hint, item.effect, profile, closed_world)
+
+
+def _takes_what_was_prepared(item: Sighting) -> bool:
+    """Whether a call took away what another tool had made for it: no loss of what existed, but a sign of one."""
+    prepared = any(step.kind is StepKind.PREPARE for step in item.trial.steps)
+    effect = item.effect
+    return prepared and effect.loses and effect.own and effect.weight is Weight.MATERIAL
 
 
 def _basis(hint: Hint, evidence: ToolEvidence) -> str:
