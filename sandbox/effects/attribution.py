@@ -25,27 +25,13 @@ _FILE_CALLS = (
     | _WRITTEN_BY
     | _OPENED_BY
     | LINKED_BY
-    | {
-        "mmap-shared",
-        "chmod",
-        "fchmod",
-        "fchmodat",
-        "fchmodat2",
-        "chown",
-        "fchown",
-        "lchown",
-    }
-    | {
-        "fchownat",
-        "setxattr",
-        "lsetxattr",
-        "fsetxattr",
-        "setxattrat",
-        "removexattr",
-        "lremovexattr",
-        "fremovexattr",
-    }
-    | {"utime", "utimes", "futimesat", "utimensat"}
+    | frozenset(
+        (
+            "mmap-shared chmod fchmod fchmodat fchmodat2 chown fchown lchown fchownat"
+            " setxattr lsetxattr fsetxattr setxattrat removexattr lremovexattr fremovexattr"
+            " utime utimes futimesat utimensat"
+        ).split()
+    )
 )
 
 _REMEMBERED = 5000

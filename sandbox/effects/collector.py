@@ -9,7 +9,7 @@ from dataclasses import replace
 from operator import itemgetter
 
 from sandbox.effects.attribution import Attribution, Trace
-from sandbox.effects.differ import FileDiffer
+from sandbox.effects.differ import FileDiffer, is_beneath
 from sandbox.effects.file_effects import FileEffects
 from sandbox.effects.mappings import Mappings
 from sandbox.effects.network import network_effects
@@ -105,7 +105,7 @@ class Collector:
         """What the events show was made, written or removed, and of which nothing is left."""
         told = {change.path for change in changes} | {change.source for change in changes}
         for path, trace in self._attribution.traces.items():
-            if path in told or _beneath(path, told) or _WORKING.search(path):
+            if path in told or is_beneath(path, told) or _WORKING.search(path):
                 continue
             says, kind = self._passed(path, trace)
             if kind is None:
@@ -190,11 +190,3 @@ def _telling_first(effects: Iterable[Effect]) -> list[Effect]:
 
 
 _COUNTS_LESS = {Weight.INCIDENTAL: 1, Weight.TRANSIENT: 2}
-
-
-def _beneath(path: str, folders: Collection[str]) -> bool:
-    while "/" in path:
-        path = path.rpartition("/")[0]
-        if path in folders:
-            return True
-    return False

@@ -190,7 +190,7 @@ class _Telling:
         for path, difference in self._differences.items():
             if path in handled or path in moves.folders:
                 continue
-            if difference.after is None and _beneath(path, gone):
+            if difference.after is None and is_beneath(path, gone):
                 continue  # told with the tree
             if (change := self._tell(difference)) is not None:
                 told.append(change)
@@ -342,7 +342,8 @@ def _holds(view: View, path: str) -> bool:
     return path in view.nodes or view.look(path) is not None
 
 
-def _beneath(path: str, folders: set[str]) -> bool:
+def is_beneath(path: str, folders: Collection[str]) -> bool:
+    """Whether one of the folders that lead to ``path`` is among ``folders``."""
     while "/" in path:
         path = path.rpartition("/")[0]
         if path in folders:

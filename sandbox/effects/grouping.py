@@ -10,32 +10,10 @@ from sandbox.model import ChangeKind, FileChange
 _JOURNALS = ("-wal", "-shm", "-journal")
 
 _BOOKKEEPING = frozenset(
-    {
-        *(
-            "HEAD",
-            "index",
-            "packed-refs",
-            "COMMIT_EDITMSG",
-            "ORIG_HEAD",
-            "FETCH_HEAD",
-            "MERGE_MSG",
-            "MERGE_MODE",
-        ),
-        *(
-            "MERGE_RR",
-            "SQUASH_MSG",
-            "AUTO_MERGE",
-            "gc.log",
-            "gc.pid",
-            "info",
-            "info/refs",
-            "objects",
-            "refs",
-            "logs",
-            "logs/HEAD",
-        ),
-        *("objects/info", "objects/pack"),
-    }
+    (
+        "HEAD index packed-refs COMMIT_EDITMSG ORIG_HEAD FETCH_HEAD MERGE_MSG MERGE_MODE MERGE_RR SQUASH_MSG"
+        " AUTO_MERGE gc.log gc.pid info info/refs objects objects/info objects/pack refs logs logs/HEAD"
+    ).split()
 )
 """What the reader of the repository tells by meaning, or git keeps for itself. ``config`` and ``hooks`` are not among
 it: they run code."""

@@ -62,48 +62,13 @@ _FOLDERS = {
     "var/tmp": 0o1777,
 }
 
-_ETC = (
-    *(
-        "alternatives",
-        "bash.bashrc",
-        "debian_version",
-        "default/locale",
-        "ethertypes",
-        "fonts",
-        "gai.conf",
-        "host.conf",
-    ),
-    *(
-        "inputrc",
-        "java*",
-        "ld.so.cache",
-        "ld.so.conf",
-        "ld.so.conf.d",
-        "locale.alias",
-        "locale.conf",
-        "localtime",
-    ),
-    *(
-        "lsb-release",
-        "magic",
-        "magic.mime",
-        "mime.types",
-        "os-release",
-        "perl",
-        "profile",
-        "protocols",
-        "python3*",
-    ),
-    *(
-        "redhat-release",
-        "rpc",
-        "services",
-        "shells",
-        "ssl/openssl.cnf",
-        "terminfo",
-        "timezone",
-        "alpine-release",
-    ),
+_ETC = tuple(
+    (
+        "alternatives bash.bashrc debian_version default/locale ethertypes fonts gai.conf host.conf inputrc"
+        " java* ld.so.cache ld.so.conf ld.so.conf.d locale.alias locale.conf localtime lsb-release magic"
+        " magic.mime mime.types os-release perl profile protocols python3* redhat-release rpc services shells"
+        " ssl/openssl.cnf terminfo timezone alpine-release"
+    ).split()
 )
 """What of the host's /etc a box sees: what runtimes need to start, nothing that tells who uses the machine."""
 

@@ -159,32 +159,15 @@ REFUSED: Mapping[str, tuple[Refusal, ...]] = {
     name: (Refusal(ALWAYS, error),)
     for error, names in {
         errno.EPERM: (
-            *(
-                "mount",
-                "umount2",
-                "pivot_root",
-                "chroot",
-                "setns",
-                "move_mount",
-                "open_tree",
-                "open_tree_attr",
-            ),
-            *("fsopen", "fsconfig", "fsmount", "fspick", "mount_setattr"),
-            *("clock_settime", "settimeofday", "adjtimex", "clock_adjtime"),
-            *("ptrace", "process_vm_readv", "process_vm_writev", "pidfd_getfd"),
-            *(
-                "bpf",
-                "perf_event_open",
-                "add_key",
-                "request_key",
-                "keyctl",
-                "userfaultfd",
-                "open_by_handle_at",
-            ),
-            *("kexec_load", "kexec_file_load", "init_module", "finit_module", "delete_module"),
-            *("quotactl", "quotactl_fd", "acct", "swapon", "swapoff", "reboot", "syslog"),
-            *("sethostname", "setdomainname", "vhangup", "iopl", "ioperm"),
-        ),
+            "mount umount2 pivot_root chroot setns move_mount open_tree open_tree_attr "
+            "fsopen fsconfig fsmount fspick mount_setattr "
+            "clock_settime settimeofday adjtimex clock_adjtime "
+            "ptrace process_vm_readv process_vm_writev pidfd_getfd "
+            "bpf perf_event_open add_key request_key keyctl userfaultfd open_by_handle_at "
+            "kexec_load kexec_file_load init_module finit_module delete_module "
+            "quotactl quotactl_fd acct swapon swapoff reboot syslog "
+            "sethostname setdomainname vhangup iopl ioperm"
+        ).split(),
         # Work in a ring is invisible to a filter, and memory that nobody else can read would hide arguments.
         # As missing features, programs do without them.
         errno.ENOSYS: ("io_uring_setup", "io_uring_enter", "io_uring_register", "memfd_secret"),

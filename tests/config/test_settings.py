@@ -8,7 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from sandbox import policy
 from sandbox.config import Budget, Settings, find_settings_file, resolve_settings
+from sandbox.config.settings import PROFILES
 from sandbox.errors import ConfigError, UsageError
 from sandbox.model import FailOn, Limits, Severity
 
@@ -200,3 +202,7 @@ def test_a_fault_on_the_command_line_names_the_option(
 )
 def test_a_budget_is_seconds_or_calls(folder: Path, word: str, budget: Budget) -> None:
     assert resolved(folder, budget=word).budget == budget
+
+
+def test_the_profiles_that_settings_may_name_are_those_that_there_are() -> None:
+    assert set(PROFILES) == set(policy.PROFILES)
