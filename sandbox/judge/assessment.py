@@ -11,7 +11,7 @@ from sandbox.judge.contacts import contact_reason, host_of, words_of
 from sandbox.judge.counting import bears_on, loses
 from sandbox.judge.reproduction import DECIDING_STEPS, Candidate, Standing, candidates
 from sandbox.judge.sightings import Sighting, sightings
-from sandbox.model import Confidence, Declared, Hint, ToolEvidence
+from sandbox.model import Confidence, Declared, Hint, StepKind, ToolEvidence, Weight
 from sandbox.policy import Profile, Reason
 
 CLAIM: dict[Hint, bool] = {
