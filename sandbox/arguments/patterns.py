@@ -7,6 +7,7 @@ by a small backtracking walk with a step limit instead of ``re``, which has none
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Iterator
 from functools import lru_cache
@@ -17,6 +18,10 @@ from typing import Any
 _MAX_PATTERN = 4_000
 _MAX_TEXT = 256
 _MAX_STEPS = 40_000
+_MAX_SAMPLED = 100_000
+_MAX_WRITTEN = 2_000
+_MAX_BITS = 24
+"""How much work an expression may be for ``re``: the two's logarithm of the ways in which it could match one text."""
 _PROPERTIES = {
     "L": r"[^\W\d_]",
     "Letter": r"[^\W\d_]",
@@ -46,8 +51,8 @@ _GUESSES = (
 
 
 @lru_cache(maxsize=512)
-def _parsed(pattern: str) -> tuple[re.Pattern[str], Any, bool] | None:
-    """The compiled expression, its parse tree, and whether ``re`` may be trusted with it; None when unreadable."""
+def _parsed(pattern: str) -> tuple[re.Pattern[str], Any] | None:
+    """The compiled expression and its parse tree; None when unreadable."""
     if len(pattern) > _MAX_PATTERN:
         return None
     text = re.sub(r"\(\?<(?![=!])", "(?P<", pattern)
@@ -58,8 +63,7 @@ def _parsed(pattern: str) -> tuple[re.Pattern[str], Any, bool] | None:
     text = re.sub(r"(?<!\\)((?:\\\\)*)\$$", r"\1\\Z", text)
     try:
         tree = parser.parse(text)
-        unbounded, nested = _repeats(tree, False)
-        return re.compile(text), tree, unbounded <= 3 and not nested
+        return re.compile(text), tree
     except (re.error, OverflowError, RecursionError, ValueError):
         return None
 
@@ -76,21 +80,34 @@ def _property(found: re.Match[str], text: str) -> str:
     return {"L": "a-zA-Z", "Letter": "a-zA-Z"}.get(found[1], known.strip("[]"))
 
 
-def _repeats(tree: Any, inside: bool) -> tuple[int, bool]:
-    """How many far-reaching repeats a tree has, and whether one lies inside another."""
-    count, nested = 0, False
+def _is_calm(tree: Any, length: int) -> bool:
+    """Whether ``re`` may be trusted with an expression and a text of a length."""
+    try:
+        return math.log2(length + 1) + _bits(tree, length) <= _MAX_BITS
+    except RecursionError:
+        return False
+
+
+def _bits(tree: Any, length: int) -> float:
+    """The two's logarithm of the work of matching a tree with one text of a length, as an upper bound."""
+    bits = 0.0
     for operation, argument in tree:
-        parts = _parts(operation, argument)
-        wide = False
+        within = [_bits(part, length) for part in _parts(operation, argument)]
         if operation in _REPEATS:
-            low, high, _ = argument
-            wide = high > 10 and high > low
-            count += wide
-            nested = nested or (wide and inside)
-        for part in parts:
-            more, deeper = _repeats(part, inside or wide)
-            count, nested = count + more, nested or deeper
-    return count, nested
+            low, high, part = argument
+            rounds = min(high, max(low, length))
+            if part.getwidth()[0] == 0:  # rounds that consume nothing are no less work
+                bits += math.log2(max(1, low))
+            bits += math.log2(max(1, min(high - low, length) + 1)) + (
+                rounds * within[0] if within[0] else 0.0
+            )
+        elif operation is codes.BRANCH:
+            bits += math.log2(len(within)) + max(within)
+        else:
+            bits += sum(within)
+        if bits > _MAX_BITS:
+            break
+    return bits
 
 
 _REPEATS = (codes.MAX_REPEAT, codes.MIN_REPEAT, codes.POSSESSIVE_REPEAT)
@@ -120,15 +137,18 @@ def readable(pattern: str) -> bool:
 def search(pattern: str, text: str) -> bool | None:
     """Whether the expression matches somewhere in the text; None where it is unreadable. Not told in time is False."""
     parsed = _parsed(pattern)
-    if parsed is None:
-        return None
-    compiled, tree, calm = parsed
-    if calm and len(text) <= _MAX_TEXT:
-        return compiled.search(text) is not None
+    return None if parsed is None else _search(pattern, *parsed, text)[0]
+
+
+def _search(pattern: str, compiled: re.Pattern[str], tree: Any, text: str) -> tuple[bool, int]:
+    """Whether it matches, and the steps that it took to tell."""
     if len(text) > _MAX_TEXT:
         # A few expressions are linear in any text; these two forms are common for long strings.
-        return pattern in {"", ".*", "^.*$", "^[\\s\\S]*$"}
-    return _Walk(text).found(tree)
+        return pattern in {"", ".*", "^.*$", "^[\\s\\S]*$"}, 0
+    if _is_calm(tree, len(text)):
+        return compiled.search(text) is not None, 0
+    walk = _Walk(text)
+    return walk.found(tree), walk.steps
 
 
 def sample(pattern: str, shortest: int = 0, longest: int = _MAX_TEXT, turn: int = 0) -> str | None:
@@ -140,8 +160,12 @@ def sample(pattern: str, shortest: int = 0, longest: int = _MAX_TEXT, turn: int 
     if parsed is None:
         return None
     found: list[str] = []
+    steps = 0
+    fitting: dict[int, list[str]] = {}
     for attempt in range(24):
-        written = _write(parsed[1], attempt)
+        if steps > _MAX_SAMPLED:
+            break
+        written = _Writer(attempt, fitting).write(parsed[1])
         candidates = [written]
         if len(written) < shortest:
             candidates += [
@@ -149,43 +173,66 @@ def sample(pattern: str, shortest: int = 0, longest: int = _MAX_TEXT, turn: int 
                 written + "0" * (shortest - len(written)),
             ]
         for text in [*candidates, *(_GUESSES if attempt == 23 else ())]:
-            if shortest <= len(text) <= longest and text not in found and search(pattern, text):
-                found.append(text)
+            if shortest <= len(text) <= longest and text not in found:
+                matches, spent = _search(pattern, *parsed, text)
+                steps += spent
+                if matches:
+                    found.append(text)
         if len(found) > turn:
             return found[turn]
     return found[-1] if found else None
 
 
-def _write(tree: Any, attempt: int, groups: dict[int, str] | None = None) -> str:
-    groups = {} if groups is None else groups
-    out = ""
-    for operation, argument in tree:
-        if operation is codes.LITERAL:
-            out += chr(argument)
-        elif operation in (codes.NOT_LITERAL, codes.ANY, codes.IN):
-            fitting = [one for one in _ALPHABET if _fits(operation, argument, one)]
-            out += fitting[(attempt * 3 + len(out)) % len(fitting)] if fitting else _odd(operation, argument)
-        elif operation in _REPEATS:
-            low, high, part = argument
-            # Once is more telling than never; later attempts are longer.
-            times = min(high, max(low, 1) + attempt % 8) if attempt % 3 else min(high, max(low, 1))
-            for _ in range(min(times if attempt != 1 else low, 64)):
-                out += _write(part, attempt, groups)
-        elif operation is codes.SUBPATTERN:
-            text = _write(argument[3], attempt, groups)
-            if argument[0] is not None:
-                groups[argument[0]] = text
-            out += text
-        elif operation is codes.BRANCH:
-            branches = argument[1]
-            out += _write(branches[attempt % len(branches)], attempt, groups)
-        elif operation is codes.GROUPREF:
-            out += groups.get(argument, "")
-        elif operation is codes.ATOMIC_GROUP:
-            out += _write(argument, attempt, groups)
-        if len(out) > _MAX_TEXT:
-            break
-    return out[:_MAX_TEXT]
+class _Writer:
+    """Writes one text that an expression describes, in a bounded number of steps."""
+
+    def __init__(self, attempt: int, fitting: dict[int, list[str]]) -> None:
+        self._attempt = attempt
+        self._fitting = fitting  # by the class of characters
+        self._groups: dict[int, str] = {}
+        self._steps = 0
+
+    def write(self, tree: Any) -> str:
+        """The text of a tree, cut where it gets too long or takes too many steps."""
+        attempt, out = self._attempt, ""
+        for operation, argument in tree:
+            self._steps += 1
+            if operation is codes.LITERAL:
+                out += chr(argument)
+            elif operation in (codes.NOT_LITERAL, codes.ANY, codes.IN):
+                fitting = self._fitting.get(id(argument))
+                if fitting is None:
+                    fitting = [one for one in _ALPHABET if _fits(operation, argument, one)]
+                    self._fitting[id(argument)] = fitting
+                out += (
+                    fitting[(attempt * 3 + len(out)) % len(fitting)] if fitting else _odd(operation, argument)
+                )
+            elif operation in _REPEATS:
+                low, high, part = argument
+                # Once is more telling than never; later attempts are longer.
+                times = min(high, max(low, 1) + attempt % 8) if attempt % 3 else min(high, max(low, 1))
+                for _ in range(min(times if attempt != 1 else low, 64)):
+                    out += self.write(part)
+                    if self._ends(out):
+                        break
+            elif operation is codes.SUBPATTERN:
+                text = self.write(argument[3])
+                if argument[0] is not None:
+                    self._groups[argument[0]] = text
+                out += text
+            elif operation is codes.BRANCH:
+                branches = argument[1]
+                out += self.write(branches[attempt % len(branches)])
+            elif operation is codes.GROUPREF:
+                out += self._groups.get(argument, "")
+            elif operation is codes.ATOMIC_GROUP:
+                out += self.write(argument)
+            if self._ends(out):
+                break
+        return out[:_MAX_TEXT]
+
+    def _ends(self, out: str) -> bool:
+        return len(out) > _MAX_TEXT or self._steps > _MAX_WRITTEN
 
 
 def _odd(operation: Any, argument: Any) -> str:
