@@ -46,6 +46,7 @@ class Session:
         self.calls_made = 0
         self._exchanges = exchanges
         self._settings = ground.settings
+        self._world = ground.world
         self._instruments = set(ground.instruments)
         self._processes: tuple[ProcessFact, ...] = ()
 
@@ -90,7 +91,7 @@ class Session:
             self._instruments.discard(Instrument.TAP)
         if self.box.events.overflowed:
             self._instruments.discard(Instrument.OBSERVER)
-        if self._exchanges.overflowed:
+        if self._exchanges.overflowed or not self._world.alive:
             self._instruments.discard(Instrument.GATEWAY)
         return Observed(
             started_ns=started,
