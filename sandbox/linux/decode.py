@@ -294,6 +294,7 @@ _READERS: Mapping[str, _Reader] = {
     "rt_tgsigqueueinfo": _signal(2, process=0),
     "pidfd_send_signal": _pidfd_signal,
     "socket": _socket,
+    "shmget": _registers(1),
     "connect": _sockaddr(1, 2),
     "bind": _sockaddr(1, 2),
     "listen": _registers(flags=0),

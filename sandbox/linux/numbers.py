@@ -74,6 +74,7 @@ _NUMBERS: Mapping[str, tuple[int, int | None]] = {  # name: (x86_64, aarch64)
     "rt_tgsigqueueinfo": (297, 240),
     "pidfd_send_signal": (424, 424),
     "socket": (41, 198),
+    "shmget": (29, 194),
     "connect": (42, 203),
     "bind": (49, 200),
     "listen": (50, 201),

@@ -151,10 +151,30 @@ _OTHER_FAMILY: Condition = (
     ),
 )
 
+# The kernel would load a module of the host for any other (SCTP, DCCP, L2TP, ...). Kept: none, ICMP, TCP, UDP,
+# ICMPv6, UDP-Lite and MPTCP.
+_OTHER_PROTOCOL: Condition = tuple(
+    (_is(0, family), *(_is_not(2, protocol) for protocol in (0, 1, 6, 17, 58, 136, 262)))
+    for family in (socket.AF_INET, socket.AF_INET6)
+)
+
+# Segments that nobody has attached are memory of no process, and nothing but their size bounds them: 4096 of
+# them may be made.
+_SEGMENT_BITS = 16
+_LARGE_SEGMENT: Condition = (
+    (_has(1, _LOW_WORD - (1 << _SEGMENT_BITS) + 1),),
+    (_has(1, _LOW_WORD, word=1),),
+)
+
 REFUSED: Mapping[str, tuple[Refusal, ...]] = {
     "clone": (Refusal(((_has(0, _CLONE_NEW),),), errno.EPERM),),
     "unshare": (Refusal(((_has(0, _CLONE_NEW | _CLONE_NEWTIME),),), errno.EPERM),),
-    "socket": (Refusal(_RAW_SOCKET, errno.EPERM), Refusal(_OTHER_FAMILY, errno.EAFNOSUPPORT)),
+    "socket": (
+        Refusal(_RAW_SOCKET, errno.EPERM),
+        Refusal(_OTHER_FAMILY, errno.EAFNOSUPPORT),
+        Refusal(_OTHER_PROTOCOL, errno.EPROTONOSUPPORT),
+    ),
+    "shmget": (Refusal(_LARGE_SEGMENT, errno.EINVAL),),
 } | {
     name: (Refusal(ALWAYS, error),)
     for error, names in {

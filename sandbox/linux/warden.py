@@ -7,6 +7,7 @@ not the warden.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import select
@@ -23,7 +24,7 @@ from sandbox.linux.listeners import Listeners
 from sandbox.linux.namespaces import BOX_NAMESPACES
 from sandbox.linux.netlink import set_up_loopback
 from sandbox.linux.observer import observe
-from sandbox.linux.order import step
+from sandbox.linux.order import SERVER_ID, step
 from sandbox.linux.packets import open_tap
 from sandbox.linux.server import TAKEN
 from sandbox.linux.sockets import SocketDesk
@@ -77,6 +78,9 @@ def _open_network(gateway: int | None, box: socket.socket, init: int, init_handl
     """Set up the network while init builds the root, and tell the engine."""
     with step("set up the network"):
         ipv6 = set_up_loopback()
+    # As most systems set it: a ping is a contact, which a refusal would hide. Where /proc is read-only, it stays so.
+    with contextlib.suppress(OSError):
+        syscalls.write_setting("/proc/sys/net/ipv4/ping_group_range", f"{SERVER_ID} {SERVER_ID}")
     with step("open the packet tap"):
         tap = open_tap()
     listeners = Listeners(None if gateway is None else socket.socket(fileno=gateway))

@@ -135,6 +135,24 @@ def test_packets_to_other_machines_reach_the_tap_and_loopback_does_not(
     assert frames[0].endswith(b"away")
 
 
+@pytest.mark.skipif(
+    not os.access("/proc/sys/net/ipv4/ping_group_range", os.F_OK), reason="this kernel makes no ping sockets"
+)
+def test_a_ping_reaches_the_tap(launcher: Launcher, python: tuple[str, tuple[object, ...]]) -> None:
+    program, exposures = python
+    script = (
+        "import socket\n"
+        "with socket.socket(socket.AF_INET, socket.SOCK_DGRAM, socket.IPPROTO_ICMP) as s:\n"
+        "    s.sendto(bytes([8, 0, 0, 0, 0, 0, 0, 1]), ('11.22.33.44', 0))\n"
+    )
+    with launcher.launch(BoxPlan((program, "-I", "-S", "-c", script), exposures=exposures)) as box:  # type: ignore[arg-type]
+        read_all(box)
+        assert box.stderr_tail() == ""
+        with socket.socket(fileno=os.dup(box.tap)) as tap:
+            frames = _drain(tap)
+    assert bytes([11, 22, 33, 44]) in [frame[30:34] for frame in frames]
+
+
 def test_every_process_of_the_box_is_listed_with_its_host_pid(sh: Launch) -> None:
     box = sh("sleep 61 & (setsid sleep 62 &) ; echo ready; sleep 60")
     read_line(box)

@@ -261,6 +261,8 @@ REFUSED_CALLS = [
     ("socket", (socket.AF_INET, socket.SOCK_RAW, socket.IPPROTO_ICMP), errno.EPERM),
     ("socket", (socket.AF_PACKET, socket.SOCK_RAW, 0), errno.EPERM),
     ("socket", (socket.AF_VSOCK, socket.SOCK_STREAM, 0), errno.EAFNOSUPPORT),
+    ("socket", (socket.AF_INET, socket.SOCK_STREAM, 132), errno.EPROTONOSUPPORT),  # SCTP
+    ("shmget", (0, 1 << 20, 0o1600), errno.EINVAL),
 ]
 
 

@@ -131,6 +131,25 @@ def test_only_sockets_that_end_in_the_box_are_made(
 
 
 @pytest.mark.parametrize("machine", MACHINE_NAMES)
+@pytest.mark.parametrize("family", [socket.AF_INET, socket.AF_INET6])
+def test_no_protocol_makes_the_host_load_a_module(machine: str, family: int) -> None:
+    for protocol in (0, 1, 6, 17, 58, 136, 262):
+        assert _call(machine, "socket", family, socket.SOCK_DGRAM, protocol) == _RUN
+    for protocol in (33, 115, 132, 1 << 31):  # DCCP, L2TP, SCTP
+        assert _call(machine, "socket", family, socket.SOCK_STREAM, protocol) == _ASK
+        assert refusal("socket", (family, socket.SOCK_STREAM, protocol, 0, 0, 0)) == errno.EPROTONOSUPPORT
+    assert _call(machine, "socket", socket.AF_NETLINK, socket.SOCK_RAW, 4) == _RUN
+
+
+@pytest.mark.parametrize("machine", MACHINE_NAMES)
+def test_only_small_segments_of_shared_memory_are_made(machine: str) -> None:
+    assert _call(machine, "shmget", 0, 0xFFFF, 0o1600) == _RUN
+    for size in (0x10000, 1 << 31, 1 << 32, 1 << 63):
+        assert _call(machine, "shmget", 0, size, 0o1600) == _ASK
+        assert refusal("shmget", (0, size, 0o1600, 0, 0, 0)) == errno.EINVAL
+
+
+@pytest.mark.parametrize("machine", MACHINE_NAMES)
 def test_only_shared_file_mappings_are_asked_about(machine: str) -> None:
     shared, private, anonymous, validate = 0x01, 0x02, 0x20, 0x03
     assert _call(machine, "mmap", 0, 4096, 3, shared, 5, 0) == _ASK
