@@ -1,7 +1,8 @@
 """Which limits of a box its server has run into.
 
 The kernel enforces most of them by itself; here is seen that it did. Memory is the exception: without a
-delegated cgroup only counting helps, since RLIMIT_AS breaks node.
+delegated cgroup only counting helps, since RLIMIT_AS breaks node. What no count finds (buffers of sockets and
+pipes, the kernel's own tables) is bounded by what the machine has left.
 """
 
 from __future__ import annotations
@@ -11,12 +12,23 @@ import signal
 
 import psutil
 
-from sandbox.boxes.processes import Family, census, count_threads, memory_of
+from sandbox.boxes.processes import (
+    Family,
+    census,
+    count_threads,
+    kept_in_memory,
+    memory_of,
+    memory_of_machine,
+)
 from sandbox.model import Limits
 
 _CROWDED = 0.9
 """The part of the process limit that counts as all of it: where forks fail, processes give up as fast as
 others are made, so that a fork bomb is seldom seen at the limit itself (measured: 178 to 200 of 200)."""
+
+_LEFT_PART, _LEFT_MOST = 16, 512 << 20
+"""What the machine keeps: this part of its memory, and at most so many bytes. A look comes each tenth of a
+second, in which a server can fill a few hundred megabytes."""
 
 
 class Usage:
@@ -29,6 +41,10 @@ class Usage:
         self._scratch = scratch
         self._census: frozenset[str] = frozenset()
         self._processes: list[psutil.Process] = []
+        total, available, self._shared_before = memory_of_machine()
+        left = min(total // _LEFT_PART, _LEFT_MOST)
+        # Where so little is left before the server does anything, it is not the server's doing.
+        self._must_be_left = left if available > 2 * left else 0
         self.hits: dict[str, str] = {}
         """Each limit that was reached, by name, with a sentence about it."""
         self.killed = False
@@ -72,10 +88,23 @@ class Usage:
         pids = census(self._proc)
         if pids != self._census:
             self._census, self._processes = pids, self._family.members()
-        memory = memory_of(self._processes) >> 20
-        if memory > self._limits.memory_mb:
+        return self._takes_too_much()
+
+    def _takes_too_much(self) -> bool:
+        bound = self._limits.memory_mb << 20
+        memory = memory_of(self._processes, bound)
+        _, available, shared = memory_of_machine()
+        if memory <= bound < shared - self._shared_before:
+            # Somebody on this machine took as much: if it is this server, no page of it need be in a process.
+            memory = max(memory, kept_in_memory(self._processes))
+        if memory > bound:
             self.hits["memory"] = (
-                f"the server used {memory} MiB of memory, and {self._limits.memory_mb} is the box's limit"
+                f"the server used {memory >> 20} MiB of memory, and {self._limits.memory_mb} is the box's limit"
+            )
+            return True
+        if available < self._must_be_left:
+            self.hits["memory"] = (
+                f"the machine had only {available >> 20} MiB of memory left while the server ran"
             )
             return True
         return False

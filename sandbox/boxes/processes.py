@@ -105,16 +105,94 @@ def describe(process: psutil.Process) -> ProcessFact | None:
         return None
 
 
-def memory_of(processes: list[psutil.Process]) -> int:
-    """Bytes of memory that the processes hold, pages that they share with files or each other left out."""
-    total = 0
+def memory_of(processes: list[psutil.Process], bound: int) -> int:
+    """Bytes of memory that the processes hold, pages of files left out. What they share with each other is
+    counted once, and only where it could take them over ``bound``."""
+    own = resident = 0
     for process in processes:
         try:
             memory = process.memory_info()
         except psutil.NoSuchProcess:
             continue
-        total += memory.rss - memory.shared
-    return total
+        own += memory.rss - memory.shared
+        resident += memory.rss
+    if resident <= bound:
+        return own
+    pids = [process.pid for process in processes]
+    most = own + sum(_kilobytes(f"/proc/{pid}/status", "RssShmem:") for pid in pids)
+    if most <= bound:
+        return most
+    return own + sum(
+        _kilobytes(f"/proc/{pid}/smaps_rollup", "Pss_Shmem:")
+        or _kilobytes(f"/proc/{pid}/status", "RssShmem:")
+        for pid in pids
+    )
+
+
+def kept_in_memory(processes: list[psutil.Process]) -> int:
+    """Bytes of memory files (memfd_create(2)) that are open and of shared memory that is mapped, whether or not
+    a page of it is in a process. Slow: reads every descriptor and mapping."""
+    sizes: dict[tuple[int, int], int] = {}
+    for process in processes:
+        for facts in _memory_files(process.pid):
+            sizes[facts.st_dev, facts.st_ino] = facts.st_blocks * 512
+    mapped: dict[str, int] = {}
+    counted = {str(inode) for _, inode in sizes}
+    for process in processes:
+        one: dict[str, int] = {}
+        for inode, size in _shared_mappings(process.pid):
+            if inode not in counted:
+                one[inode] = one.get(inode, 0) + size
+        for inode, size in one.items():
+            mapped[inode] = max(mapped.get(inode, 0), size)
+    return sum(sizes.values()) + sum(mapped.values())
+
+
+def _memory_files(pid: int) -> list[os.stat_result]:
+    found = []
+    with contextlib.suppress(OSError):
+        for name in os.listdir(f"/proc/{pid}/fd"):
+            path = f"/proc/{pid}/fd/{name}"
+            with contextlib.suppress(OSError):
+                if os.readlink(path).startswith(_MEMORY_FILES):
+                    found.append(os.stat(path))
+    return found
+
+
+def _shared_mappings(pid: int) -> list[tuple[str, int]]:
+    """Inode and length of each mapping of memory that others may share."""
+    found = []
+    with contextlib.suppress(OSError), open(f"/proc/{pid}/maps", encoding="utf-8", errors="replace") as maps:
+        for line in maps:
+            words = line.split(maxsplit=5)
+            if len(words) == 6 and words[1][3] == "s" and words[5].startswith(_MEMORY_FILES):
+                start, _, end = words[0].partition("-")
+                found.append((words[4], int(end, 16) - int(start, 16)))
+    return found
+
+
+_MEMORY_FILES = ("/memfd:", "/dev/zero (deleted)", "/SYSV")
+"""How /proc names files that are in memory alone."""
+
+
+def _kilobytes(path: str, field: str) -> int:
+    """A field of a file of a process, in bytes; 0 where it is not told."""
+    with contextlib.suppress(OSError), open(path, encoding="utf-8", errors="replace") as lines:
+        for line in lines:
+            if line.startswith(field):
+                return int(line.split()[1]) << 10
+    return 0
+
+
+def memory_of_machine() -> tuple[int, int, int]:
+    """Bytes of memory that the machine has, that it could give out now, and that are files or shared memory in
+    memory alone."""
+    found = {}
+    with open("/proc/meminfo", encoding="ascii") as lines:
+        for line in lines:
+            name, _, value = line.partition(":")
+            found[name] = int(value.split()[0]) << 10
+    return found["MemTotal"], found.get("MemAvailable", found["MemTotal"]), found.get("Shmem", 0)
 
 
 def _executable(process: psutil.Process) -> str:

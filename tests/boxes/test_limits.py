@@ -5,9 +5,11 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
+import pytest
 from waiting import read_all, read_line, wait_until
 
 from sandbox.boxes import Box, BoxPlan, Launcher, Limits
+from sandbox.boxes.processes import memory_of_machine
 
 Launch = Callable[..., Box]
 
@@ -52,6 +54,38 @@ def test_a_memory_hog_is_killed(launcher: Launcher, python: tuple[str, tuple[obj
         wait_until(lambda: not box.alive)
         assert names(box) == ["memory"]
         assert "100" in dict(box.limits_hit())["memory"]
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        "m = mmap.mmap(-1, 400 << 20)\nfor at in range(0, 400 << 20, 4096): m[at] = 1",
+        "m = mmap.mmap(-1, 400 << 20)\nfor at in range(0, 400 << 20, 4096):\n"
+        "    m[at] = 1\n    if at % (1 << 20) == 0: m.madvise(mmap.MADV_DONTNEED)",
+        "f = [os.memfd_create('m') for _ in range(8)]\nfor one in f * 50: os.write(one, bytes(1 << 20))",
+    ],
+    ids=["mapped", "mapped-and-in-no-process", "in-descriptors"],
+)
+def test_memory_that_is_shared_counts_too(
+    launcher: Launcher, python: tuple[str, tuple[object, ...]], script: str
+) -> None:
+    program, exposures = python
+    words = (program, "-I", "-S", "-c", f"import mmap, os, time\n{script}\ntime.sleep(600)")
+    plan = BoxPlan(words, exposures=exposures, limits=Limits(memory_mb=100))  # type: ignore[arg-type]
+    with launcher.launch(plan) as box:
+        wait_until(lambda: not box.alive)
+        assert names(box) == ["memory"]
+
+
+def test_a_server_is_ended_before_the_machine_runs_out_of_memory(
+    launcher: Launcher, python: tuple[str, tuple[object, ...]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program, exposures = python
+    total, _, shared = memory_of_machine()
+    with launcher.launch(BoxPlan((program, "-c", "input()"), exposures=exposures)) as box:  # type: ignore[arg-type]
+        monkeypatch.setattr("sandbox.boxes.limits.memory_of_machine", lambda: (total, 1 << 20, shared))
+        wait_until(lambda: not box.alive)
+        assert "1 MiB" in dict(box.limits_hit())["memory"]
 
 
 def test_a_full_disk_is_told_and_the_server_lives(sh: Launch) -> None:
