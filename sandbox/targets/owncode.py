@@ -117,19 +117,23 @@ def folder_entry(path: Path) -> SeedEntry:
 
 
 def _walk(path: Path, skip: frozenset[Path]) -> Iterator[Path]:
-    yield path
-    if path.is_symlink() or not path.is_dir():
-        return
-    try:
-        children = sorted(path.iterdir())
-    except OSError:  # the caller meets the same error when it reads the folder and notes it
-        return
-    for child in children:
-        if child in skip or child.name in _LEFT_OUT:
+    waiting = [path]
+    while waiting:
+        found = waiting.pop()
+        yield found
+        try:
+            if found.is_symlink() or not found.is_dir():
+                continue
+            children = sorted(found.iterdir(), reverse=True)
+        except OSError:  # the caller meets the same error when it reads the entry and notes it
             continue
-        if any(os.path.exists(child / mark) for mark in _FOREIGN_MARKS):
-            continue
-        yield from _walk(child, skip)
+        waiting += [
+            child
+            for child in children
+            if child not in skip
+            and child.name not in _LEFT_OUT
+            and not any(os.path.exists(child / mark) for mark in _FOREIGN_MARKS)
+        ]
 
 
 def _read(path: Path, room: int) -> SeedEntry | None:

@@ -87,6 +87,22 @@ def test_own_code_keeps_modes_links_and_bytes_and_leaves_caches_out(machine: Mac
     assert (seeds["current"].kind, seeds["current"].target) == ("symlink", "server.py")
 
 
+def test_own_code_in_a_very_deep_nest_is_walked_to_its_end(machine: Machine) -> None:
+    base = machine.python("opt/python")
+    script = machine.file("project/server.py")
+    nest = [script.parent / "d"]
+    for _ in range(1200):
+        nest.append(nest[-1] / "d")
+    for folder in nest:
+        folder.mkdir()
+    try:
+        seeds = {seed.path for seed in machine.resolve(str(base), "server.py").seeds}
+    finally:
+        for folder in reversed(nest):
+            folder.rmdir()
+    assert {str(script), str(nest[-1])} <= seeds
+
+
 def test_the_host_environment_stays_outside(machine: Machine) -> None:
     server = machine.program("opt/server/server")
     machine.variables |= {
