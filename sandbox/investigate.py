@@ -86,4 +86,5 @@ def _find(name: str, tools: tuple[Tool, ...]) -> Tool:
             return tool
     near = difflib.get_close_matches(name, [tool.name for tool in tools], n=3, cutoff=0.4)
     names = ", ".join(near or [tool.name for tool in tools[:10]]) or "none at all"
-    raise UsageError(f"The server lists no tool {name!r}. {'Did you mean' if near else 'It lists'}: {names}?")
+    hint = f"Did you mean: {names}?" if near else f"It lists: {names}."
+    raise UsageError(f"The server lists no tool {name!r}. {hint}")

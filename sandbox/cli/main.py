@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import importlib
 import sys
 import traceback
@@ -98,6 +99,10 @@ def main() -> None:
         # The reader of our output went away; Python would complain once more while flushing at exit.
         sys.stderr.close()
         sys.exit(ExitCode.OK)
+    except OSError as error:
+        if error.errno not in (errno.ENOSPC, errno.EDQUOT):
+            _end(f"{traceback.format_exc()}\n{_OUR_FAULT}", ExitCode.OUR_FAULT, secrets)
+        _end(f"hintproof: Cannot write the output: {error.strerror}.", ExitCode.OUR_FAULT, secrets)
     except Exception:  # noqa: BLE001 - whatever it is, it is our fault, and must not pass for a verdict
         _end(f"{traceback.format_exc()}\n{_OUR_FAULT}", ExitCode.OUR_FAULT, secrets)
     sys.exit(code if isinstance(code, int) else ExitCode.OK)

@@ -84,10 +84,16 @@ def budget(value: object) -> Budget:
     return found
 
 
+_LEAST = {"open_files": 16}
+"""What it takes to start any program at all."""
+
+
 def limits(value: object, base: Limits) -> Limits:
     """``NAME=VALUE`` pairs, or a table, over ``base``."""
     named = _named(value, {each.name for each in fields(Limits)})
-    return replace(base, **{name: whole(number, 1, 1 << 30) for name, number in named.items()})
+    return replace(
+        base, **{name: whole(number, _LEAST.get(name, 1), 1 << 30) for name, number in named.items()}
+    )
 
 
 def timeouts(value: object, base: Timeouts) -> Timeouts:

@@ -127,3 +127,20 @@ def test_doctor_says_what_works(hintproof: Hintproof) -> None:
     assert "Ready." in done.out
     checks = json.loads(hintproof("doctor", "--json").out)
     assert {"name", "works", "meaning"} <= set(checks[0])
+
+
+def test_output_that_has_no_room_is_said_without_a_traceback(lie: Verified) -> None:
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "sandbox", "judge", "last", "--json"],
+            cwd=lie.folder,
+            env=environment(),
+            stdin=subprocess.DEVNULL,
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            timeout=PATIENCE_S,
+            check=False,
+        )
+    assert done.returncode == 70
+    assert done.stderr.startswith("hintproof: Cannot write the output: No space left on device.\n")

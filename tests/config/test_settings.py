@@ -178,6 +178,7 @@ def test_a_file_that_is_not_toml_is_a_config_error(folder: Path) -> None:
         ({"budget": ["soon"]}, "--budget: 'soon' is neither"),
         ({"limits": ["memory=5"]}, "--limit: nothing is called memory. Did you mean memory_mb"),
         ({"limits": ["memory_mb"]}, "is not NAME=VALUE"),
+        ({"limits": ["open_files=1"]}, "--limit: 1 is not a number from 16 to"),
         ({"env": ["NOT_SET"]}, "-e: NOT_SET is to be forwarded"),
         ({"env": ["1X=2"]}, "not a variable's name"),
         ({"port": "0"}, "--port: "),
