@@ -50,6 +50,7 @@ _EXTENSIONS = frozenset(
 )
 _BY_WORD = {"sheet": "xlsx", "worksheet": "xlsx", "excel": "xlsx", "workbook": "xlsx", "spreadsheet": "xlsx", "document": "docx", "presentation": "pptx", "markdown": "md", "notebook": "ipynb"}  # fmt: skip
 _SAYS_PATH = r"\b(absolute|relative|full|file|directory|folder|filesystem)[ -](file )?path|\bpath (to|of|for|inside|in|where|from)\b|^(the )?path\b"
+_SAYS_FILE_NAME = r"\bfile[ -]?name\b|\bname of (the |an? )?((existing|new|text) )?file\b"
 _TEXTUAL = ("text", "markdown", "code", "json", "csv", "yaml", "jsonl")
 
 
@@ -64,6 +65,8 @@ def is_place(field: Field, scene: Scene) -> bool:
         return told or (not field.description and bool({"file", "directory", "folder", "path"} & scene.nouns))
     if field.head in _HEADS:
         return not field.says(r"^(the )?(owner|name of the (owner|project))")
+    if field.words == ("name",) and field.says(_SAYS_FILE_NAME):
+        return True
     return field.says(_SAYS_PATH) and field.head not in TEXTS
 
 
@@ -245,7 +248,15 @@ def _existing_file(field: Field, scene: Scene, suffix: str) -> FileSample | None
         # A PNG is taken by more readers than a JPEG.
         pool.sort(key=lambda file: not file.path.endswith(".png"))
         return pool[scene.turn % len(pool)] if pool else None
-    return text_file(scene)
+    top = scene.surroundings.workspace
+    near = [file for file in files if file.kind in _TEXTUAL and file.path.rpartition("/")[0] == top]
+    # A bare name is looked for in the folder that the server runs in.
+    return near[scene.turn % len(near)] if _is_bare(field) and near else text_file(scene)
+
+
+def _is_bare(field: Field) -> bool:
+    """Whether a file is named without the folder that it is in."""
+    return field.words in {("filename",), ("file", "name"), ("name",)} and not field.says(r"\bpath\b")
 
 
 def _new_file(field: Field, scene: Scene, suffix: str) -> list[Aim]:
@@ -261,9 +272,8 @@ def _shape(path: str, field: Field, scene: Scene) -> str:
     )
     if relative:
         return path.removeprefix(workspace).lstrip("/") or "."
-    if field.words in {("filename",), ("file", "name")} and not field.says(r"\bpath\b"):
-        # A bare name is looked for in the folder that the server runs in; what lies deeper needs its whole
-        # path.
+    if _is_bare(field):
+        # What lies deeper than the folder that the server runs in needs its whole path.
         folder, _, name = path.rpartition("/")
         return name if folder == workspace else path
     return path

@@ -175,6 +175,17 @@ def test_a_bare_name_is_only_used_for_what_lies_in_the_workspace_itself(
     assert deep in paths
 
 
+def test_a_name_that_is_a_file_name_names_a_file_of_the_workspace(
+    proposals: Propose, here: Surroundings
+) -> None:
+    name = fields(name={"type": "string", "description": "File name of the note"})
+    paths = {file.path for file in here.files}
+    for tool in ("read_note", "delete_note"):
+        assert f"{here.workspace}/{proposals(name, name=tool)[0].arguments['name']}" in paths
+    written = column(proposals(name, name="write_note"), "name")
+    assert {f"{here.workspace}/{one}" in paths for one in written} == {True, False}
+
+
 def test_git_tools_get_the_repository_its_branches_commits_and_files(
     proposals: Propose, here: Surroundings
 ) -> None:
