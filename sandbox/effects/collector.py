@@ -75,7 +75,7 @@ class Collector:
         return every if self._differ.complete else every - {Instrument.FILES}
 
     def begin(self) -> None:
-        """The trial begins now: whatever exists is no longer its ``own``."""
+        """The tool's own calls begin now: whatever exists is not their ``own``, whoever made it."""
         self._provenance.begin()
         self._processes.begin()
 

@@ -20,7 +20,7 @@ class Provenance:
         self._commits: dict[str, str] = {}
 
     def begin(self) -> None:
-        """The trial begins now: what exists is not its own, whoever made it."""
+        """The tool's own calls begin now: what exists is not theirs, whoever made it."""
         self._own.clear()
         self._commits.clear()
 

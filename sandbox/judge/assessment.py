@@ -11,7 +11,7 @@ from sandbox.judge.contacts import contact_reason, host_of, words_of
 from sandbox.judge.counting import bears_on, loses
 from sandbox.judge.reproduction import DECIDING_STEPS, Candidate, Standing, candidates
 from sandbox.judge.sightings import Sighting, sightings
-from sandbox.model import Confidence, Declared, Hint, StepKind, ToolEvidence, Weight
+from sandbox.model import Confidence, Declared, Hint, ToolEvidence
 from sandbox.policy import Profile, Reason
 
 CLAIM: dict[Hint, bool] = {
@@ -99,11 +99,9 @@ def _held(hint: Hint, evidence: ToolEvidence, seen: Sequence[Sighting], profile:
     doubts = [
         item
         for item in seen
-        if item.step.kind in DECIDING_STEPS[hint]
-        and (
-            _is_doubtful(hint, item, profile, evidence.closed_world)
-            or (hint is Hint.DESTRUCTIVE and _takes_what_was_prepared(item))
-        )
+        if item.effect.confidence is Confidence.POSSIBLE
+        and item.step.kind in DECIDING_STEPS[hint]
+        and bears_on(hint, item.effect, profile, evidence.closed_world)
     ]
     parts = [_basis(hint, evidence)]
     if doubts:
@@ -112,18 +110,6 @@ def _held(hint: Hint, evidence: ToolEvidence, seen: Sequence[Sighting], profile:
         parts.append(_MEMORY)
     confidence = Confidence.POSSIBLE if doubts else Confidence.LIKELY
     return Assessment(State.HELD, None, "; ".join(parts), confidence, tuple(doubts))
-
-
-def _is_doubtful(hint: Hint, item: Sighting, profile: Profile, closed_world: tuple[str, ...]) -> bool:
-    possible = item.effect.confidence is Confidence.POSSIBLE
-    return possible and bears_on(hint, item.effect, profile, closed_world)
-
-
-def _takes_what_was_prepared(item: Sighting) -> bool:
-    """Whether a call took away what another tool had made for it: no loss of what existed, but a sign of one."""
-    prepared = any(step.kind is StepKind.PREPARE for step in item.trial.steps)
-    effect = item.effect
-    return prepared and effect.loses and effect.own and effect.weight is Weight.MATERIAL
 
 
 def _basis(hint: Hint, evidence: ToolEvidence) -> str:

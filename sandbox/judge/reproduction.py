@@ -52,8 +52,10 @@ def candidates(
     """Every sighting that goes against the claim of ``hint``.
 
     The strongest standing comes first; among equals probe trials before the ones that confirm them, and the
-    smallest arguments first.
+    smallest arguments first. A control after an unrelated call confirms nothing: what the other tool does late
+    may show in it.
     """
+    confirming = [trial for trial in evidence.trials if trial.purpose is not Purpose.FIRST_USE]
     against = [
         sighting
         for sighting in seen
@@ -63,9 +65,11 @@ def candidates(
     found = []
     for trial in evidence.trials:
         mine = [sighting for sighting in against if sighting.trial is trial]
-        relatives = [
-            other for other in evidence.trials if other is not trial and family(other) == family(trial)
-        ]
+        relatives = (
+            [other for other in confirming if other is not trial and family(other) == family(trial)]
+            if trial.purpose is not Purpose.FIRST_USE
+            else []
+        )
         best = [Likeness.NONE] * len(mine)
         for relative in relatives:
             theirs = [sighting.effect for sighting in against if sighting.trial is relative]

@@ -8,7 +8,18 @@ from dataclasses import dataclass, replace
 
 from sandbox.judge.counting import alters
 from sandbox.judge.likeness import Likeness, pair_off
-from sandbox.model import Call, Effect, Outcome, Purpose, Step, StepKind, ToolEvidence, Trial, Weight
+from sandbox.model import (
+    Call,
+    Effect,
+    EffectKind,
+    Outcome,
+    Purpose,
+    Step,
+    StepKind,
+    ToolEvidence,
+    Trial,
+    Weight,
+)
 
 OWN_STEPS = frozenset({StepKind.CALL, StepKind.REPEAT, StepKind.SETTLE})
 """The steps whose effects may be the tool's; an idle control is the server's and a preparation another tool's."""
@@ -52,7 +63,7 @@ def sightings(evidence: ToolEvidence) -> tuple[Sighting, ...]:
     for control in evidence.trials:
         if control.purpose is Purpose.FIRST_USE and _is_fair(control):
             seen = list(_without_first_use(seen, control))
-    return tuple(seen)
+    return tuple(_without_the_same(seen))
 
 
 def _of_trial(trial: Trial) -> Iterator[Sighting]:
@@ -89,6 +100,24 @@ def _without_first_use(seen: list[Sighting], control: Trial) -> Iterator[Sightin
             if index in lazy
             else sighting
         )
+
+
+def _without_the_same(seen: list[Sighting]) -> Iterator[Sighting]:
+    """The very file that was made on first use once is no other matter where other arguments came first."""
+    excused = {
+        (sighting.effect.subject, sighting.effect.after)
+        for sighting in seen
+        if sighting.effect.weight is Weight.FIRST_USE and _is_new_file(sighting.effect)
+    }
+    for sighting in seen:
+        effect = sighting.effect
+        same = _is_new_file(effect) and (effect.subject, effect.after) in excused
+        lazy = same and _could_be_lazy(sighting)
+        yield replace(sighting, effect=replace(effect, weight=Weight.FIRST_USE)) if lazy else sighting
+
+
+def _is_new_file(effect: Effect) -> bool:
+    return effect.kind is EffectKind.FILE_CREATED and bool(effect.after)
 
 
 def _could_be_lazy(sighting: Sighting) -> bool:

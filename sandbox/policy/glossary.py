@@ -32,7 +32,7 @@ HINTS: Mapping[Hint, Word] = MappingProxyType(
             "hint",
             "false claims that the tool only adds (default when absent: true)",
             "Contradicted when something that existed before is gone, overwritten, truncated or replaced. Not by "
-            "additions, by counters and pointers that follow an addition, or by data that the same trial made. Says "
+            "additions, by counters and pointers that follow an addition, or by data that the tool's own calls made. Says "
             "nothing beside readOnlyHint true (verdict moot). Needs the file diff and the gateway. True only permits.",
         ),
         Hint.IDEMPOTENT: Word(

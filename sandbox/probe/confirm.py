@@ -6,12 +6,16 @@ judge, so that exactly what would count is confirmed.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+import json
+import re
+from collections.abc import Callable, Iterable, Sequence
 
 from sandbox.arguments import shrink
 from sandbox.judge import judge
 from sandbox.model import (
     Call,
+    Effect,
+    EffectKind,
     Evidence,
     Finding,
     Purpose,
@@ -35,7 +39,7 @@ class Confirmer:
         keeper: BoxKeeper,
         profiles: Iterable[Profile],
         closed_world: tuple[str, ...],
-        unrelated: Callable[[Tool], tuple[Tool, Call] | None],
+        unrelated: Callable[[Tool, tuple[Effect, ...]], tuple[Tool, Call] | None],
     ) -> None:
         self._keeper = keeper
         self._profiles = tuple(profiles)
@@ -97,7 +101,7 @@ class Confirmer:
         dossier.trials.append(
             await again(self._keeper, dossier.tool, trial, evidence.call, Purpose.CONFIRM, confirms=trial.id)
         )
-        other = self._unrelated(dossier.tool)
+        other = self._unrelated(dossier.tool, evidence.effects)
         if other is None or any(effect.loses for effect in evidence.effects):
             return
         dossier.trials.append(
@@ -111,6 +115,19 @@ class Confirmer:
                 first=other,
             )
         )
+
+
+def made_anyway(call: Call, left: Sequence[Effect], effects: Sequence[Effect]) -> bool:
+    """Whether another tool's call left nothing but new files that ``effects`` show too.
+
+    Files that its arguments name are another matter: those it made because it was told to.
+    """
+    shown = {effect.subject for effect in effects if effect.kind is EffectKind.FILE_CREATED}
+    if any(effect.kind is not EffectKind.FILE_CREATED or effect.subject not in shown for effect in left):
+        return False
+    said = re.findall(r"\w+", json.dumps(call.arguments).lower())
+    names = [effect.subject.rpartition("/")[2].lower() for effect in left]
+    return not any(word in name for word in said for name in names)
 
 
 def _trial(dossier: Dossier, trial_id: str) -> Trial:

@@ -10,7 +10,7 @@ from sandbox.model import Call, Effect, Json, Purpose, Step, StepKind, Tool, Too
 from sandbox.policy import Profile, Reason
 from sandbox.probe.aside import Settling, aside
 from sandbox.probe.boxes import BoxKeeper
-from sandbox.probe.confirm import Confirmer
+from sandbox.probe.confirm import Confirmer, made_anyway
 from sandbox.probe.dossier import Dossier
 from sandbox.probe.late import LateSearch
 from sandbox.probe.live import LiveBox, lasting, telling
@@ -72,13 +72,13 @@ class Course:
                 if waiting and (shared is None or shared.settling.over):
                     unfinished += await self._end_reads(waiting, shared)
                     waiting = []
-                if _needs_more(dossier) or not dossier.settled:
+                if self._needs_more(dossier) or not dossier.settled:
                     unfinished.append(dossier)
                 else:
                     await self._finish(dossier)
             unfinished += await self._end_reads(waiting, shared)
             for dossier in unfinished:
-                if _needs_more(dossier):
+                if self._needs_more(dossier):
                     await self._probe_prepared(dossier)
             if (last := self._end_shared()) is not None:
                 await self._attribute(last)
@@ -90,9 +90,9 @@ class Course:
         if reads and shared is not None:
             await self._attribute(shared)
         for dossier in reads:
-            if not _needs_more(dossier):
+            if not self._needs_more(dossier):
                 await self._finish(dossier)
-        return [dossier for dossier in reads if _needs_more(dossier)]
+        return [dossier for dossier in reads if self._needs_more(dossier)]
 
     async def _probe(self, tool: Tool) -> Dossier:
         dossier = self._dossiers[tool.name] = Dossier(tool)
@@ -142,32 +142,54 @@ class Course:
                     f"After the last call of {shared.box}, and not again: {missing[0].summary}",
                 )
 
-    def _unrelated(self, tool: Tool) -> tuple[Tool, Call] | None:
-        """An accepted call of another tool that changed nothing."""
-        for dossier in self._dossiers.values():
-            if dossier.tool.name == tool.name:
-                continue
-            for call, left in dossier.accepted_calls():
-                if not left:
-                    return dossier.tool, call
-        return None
+    def _unrelated(self, tool: Tool, effects: tuple[Effect, ...]) -> tuple[Tool, Call] | None:
+        """An accepted call of another tool that shows whether ``effects`` are made on first use.
+
+        Best is a reading tool that made nothing but some of the same, where its arguments did not say so: a
+        database that whichever tool comes first creates. Else one that changed nothing.
+        """
+        others = [dossier for dossier in self._dossiers.values() if dossier.tool.name != tool.name]
+        calls = [(other.tool, call, left) for other in others for call, left in other.accepted_calls()]
+        for other, call, left in calls:
+            if left and looks_like_read(other) and made_anyway(call, left, effects):
+                return other, call
+        return next(((other, call) for other, call, left in calls if not left), None)
+
+    def _needs_more(self, dossier: Dossier) -> bool:
+        """Whether calls after a preparation could tell more: never accepted, or a writer that met nothing to work on.
+
+        A remover met something only where it removed something, another writer where it left more than what
+        reading tools leave too: an empty store that it wrote is not that.
+        """
+        if dossier.accepted == 0:
+            return True
+        if removes_something(dossier.tool):
+            return not dossier.had_loss
+        if looks_like_read(dossier.tool):
+            return False
+        reads = [other for other in self._dossiers.values() if looks_like_read(other.tool)]
+        anyway = {thing for other in reads for thing in other.left_things()}
+        return dossier.left_things() <= anyway
 
     def _makers(self, tool: Tool, *, seen_only: bool) -> list[tuple[Tool, Call]]:
         """Accepted calls of other tools that make something, one or two each, removers left out.
 
+        A reader counts where it left something, such as a store that whichever tool comes first creates.
         ``seen_only`` leaves out calls that made nothing that the instruments saw: they may help a tool that
         was never accepted, but hardly show an effect of one that was.
         """
         makers: list[tuple[Tool, Call]] = []
         for dossier in self._dossiers.values():
-            if dossier.tool.name == tool.name or not makes_something(dossier.tool):
+            maker = makes_something(dossier.tool)
+            if dossier.tool.name == tool.name or not (maker or looks_like_read(dossier.tool)):
                 continue
             good = [
                 call
                 for call, left in dossier.accepted_calls()
-                if not any(effect.loses for effect in left) and (left or not seen_only)
+                if not any(effect.loses for effect in left) and (left or (maker and not seen_only))
             ]
-            makers += [(dossier.tool, call) for call in good[:2]]
+            most = 2 if maker else int(not makers)
+            makers += [(dossier.tool, call) for call in good[:most]]
         return makers[: self._keeper.settings.prepare_calls]
 
     async def _probe_prepared(self, dossier: Dossier) -> None:
@@ -219,15 +241,3 @@ class _SharedEnd:
     calls: list[tuple[Tool, Call]]
     concerned: list[Dossier]
     settling: Settling
-
-
-def _needs_more(dossier: Dossier) -> bool:
-    """Whether calls after a preparation could tell more: never accepted, or a writer that met nothing to work on.
-
-    A remover met something only where it removed something: an empty store that it wrote is not that.
-    """
-    if dossier.accepted == 0:
-        return True
-    if removes_something(dossier.tool):
-        return not dossier.had_loss
-    return not looks_like_read(dossier.tool) and not dossier.had_effect

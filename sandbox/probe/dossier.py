@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from sandbox.model import Call, Effect, Outcome, Step, StepKind, Tool, ToolEvidence, Trial
+from sandbox.model import Call, Effect, EffectKind, Outcome, Step, StepKind, Tool, ToolEvidence, Trial
 from sandbox.policy import Reason
 from sandbox.probe.aside import Settling
 from sandbox.probe.live import lasting
@@ -61,11 +61,6 @@ class Dossier:
         self.notes.setdefault(code, sentence)
 
     @property
-    def had_effect(self) -> bool:
-        """Whether an accepted call of this tool changed something."""
-        return any(left for _, left in self.accepted_calls())
-
-    @property
     def had_loss(self) -> bool:
         """Whether an accepted call of this tool took something away, made for it or not."""
         return any(effect.loses for _, left in self.accepted_calls() for effect in left)
@@ -81,6 +76,10 @@ class Dossier:
             and step.reply is not None
             and step.reply.outcome is Outcome.ACCEPTED
         ]
+
+    def left_things(self) -> set[tuple[EffectKind, str]]:
+        """What accepted calls left behind, by kind and subject."""
+        return {(effect.kind, effect.subject) for _, left in self.accepted_calls() for effect in left}
 
     def evidence(self, closed_world: tuple[str, ...]) -> ToolEvidence:
         """The facts as the judge takes them."""

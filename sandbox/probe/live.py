@@ -92,6 +92,8 @@ class LiveBox:
             self.dirty = True
         if kind is StepKind.PREPARE:
             self.prepared.append(step)
+            # What another tool made exists before the tool's own calls: to lose it is a loss.
+            self.collector.begin()
         return step
 
     async def idle(self, kind: StepKind, ms: float) -> Step:

@@ -25,6 +25,11 @@ def noop_delete(verify_twins: Callable[[Run], Twins]) -> Twins:
 
 
 @pytest.fixture(scope="module")
+def lazy_store(verify_twins: Callable[[Run], Twins]) -> Twins:
+    return verify_twins(Run("lazy_store.py"))
+
+
+@pytest.fixture(scope="module")
 def destroys(verify_twins: Callable[[Run], Twins]) -> Twins:
     return verify_twins(Run("destroys.py"))
 
@@ -57,6 +62,26 @@ def test_a_delete_of_an_unknown_name_shows_nothing(noop_delete: Twins) -> None:
     for twin in (noop_delete.lying, noop_delete.honest):
         assert twin.verdict("forget", DESTRUCTIVE) == ("inconclusive", "no-effect-seen")
         assert twin.verdict("forget", IDEMPOTENT) == ("inconclusive", "no-effect-seen")
+
+
+@pytest.mark.parametrize("tool", ["list_notes", "find_notes"])
+def test_a_store_that_any_tool_creates_is_made_on_first_use(lazy_store: Twins, tool: str) -> None:
+    for twin in (lazy_store.lying, lazy_store.honest):
+        assert twin.verdict(tool, READ_ONLY) == ("consistent", "")
+        assert EffectKind.FILE_CREATED in twin.listed(tool)
+
+
+@pytest.mark.parametrize("tool", ["get_first", "get_last"])
+def test_two_readers_that_write_to_one_file_do_not_excuse_each_other(lazy_store: Twins, tool: str) -> None:
+    assert lazy_store.lying.verdict(tool, READ_ONLY) == ("contradicted", "")
+    assert lazy_store.honest.verdict(tool, READ_ONLY) == ("consistent", "")
+
+
+def test_the_loss_of_what_another_tool_made_is_a_loss(lazy_store: Twins) -> None:
+    assert lazy_store.lying.verdict("remove_note", DESTRUCTIVE) == ("contradicted", "")
+    assert lazy_store.lying.deciding("remove_note", DESTRUCTIVE) == {EffectKind.ROW_DELETED}
+    assert lazy_store.honest.verdict("remove_note", DESTRUCTIVE) == ("consistent", "")
+    assert lazy_store.honest.verdict("add_note", DESTRUCTIVE) == ("consistent", "")
 
 
 @pytest.mark.parametrize(
