@@ -63,7 +63,7 @@ $(REAL)/venv-sqlite/.installed: Makefile
 # The lying server must be caught: exit code 1 of verify is what the demo wants to see.
 demo: setup
 	@code=0; $(BIN)/hintproof verify -- $(BIN)/python scenarios/user-admin/lying/server.py || code=$$?; \
-	if [ $$code -eq 1 ]; then echo; echo 'The label was a lie, and hintproof showed it.'; exit 0; fi; \
+	if [ $$code -eq 1 ]; then echo; echo 'The label was a lie, and hintproof showed it. (The command is $(BIN)/hintproof here.)'; exit 0; fi; \
 	echo "hintproof: expected a contradiction (exit code 1), got exit code $$code" >&2; exit 1
 
 test: setup real

@@ -31,8 +31,9 @@ class ServerCommand(click.Command):
         return super().parse_args(ctx, args)
 
     def collect_usage_pieces(self, ctx: click.Context) -> list[str]:
-        """The usage line, with the server's command at its end."""
-        return [*super().collect_usage_pieces(ctx), "-- COMMAND..."]
+        """The usage line, with the server's command at its end; no word before it can name a target yet."""
+        pieces = [piece for piece in super().collect_usage_pieces(ctx) if "TARGET" not in piece]
+        return [*pieces, "-- COMMAND..."]
 
 
 def server_command(extra: tuple[str, ...] = ()) -> tuple[str, ...]:

@@ -21,7 +21,10 @@ from sandbox.suites import Scenario, exit_code, run_scenarios, story
 @runs_option
 @quiet_option
 def command(scenarios: tuple[Path, ...], runs: Path, quiet: bool) -> int:
-    """Run scenario files (or all `*.hintproof.yaml` below a folder) and compare verdicts with what they expect."""
+    """Run scenario files (or all `*.hintproof.yaml` below a folder) and compare verdicts with what they expect.
+
+    Each run keeps its report in its run folder. Exit code 1: a verdict is not the expected one.
+    """
 
     def runner(scenario: Scenario) -> Report:
         options: dict[str, Any] = {

@@ -189,5 +189,5 @@ def _result(answer: Answer, method: str, channel: Channel, settings: ClientSetti
 def _seen(channel: Channel) -> str:
     remarks = channel.intake.remarks.all()
     if not remarks:
-        return " It wrote nothing."
+        return " It sent nothing."
     return " Seen instead: " + "; ".join(remark.text for remark in remarks[:3]) + "."

@@ -169,7 +169,7 @@ class SessionTask:
                     # Kill first: closing must not wait for a server that does not read its stdin.
                     await anyio.to_thread.run_sync(box.kill_server)
             except ServerStartError as error:
-                raise _with_stderr(error, box) from error
+                raise _with_stderr(error, box, ground.plan.argv[0]) from error
         finally:
             with anyio.CancelScope(shield=True):
                 await anyio.to_thread.run_sync(box.close)
@@ -216,9 +216,12 @@ def _launch(ground: Ground) -> tuple[Box, ExchangeLog]:
         os.close(warden_end)
 
 
-def _with_stderr(error: ServerStartError, box: Box) -> ServerStartError:
+def _with_stderr(error: ServerStartError, box: Box, program: str) -> ServerStartError:
     tail = box.stderr_tail().strip()
     if tail:
         lines = [f"  {line[-_LINE_SHOWN:]}" for line in tail.splitlines()[-_LINES_SHOWN:]]
-        error.args = ("\n".join([str(error), "The last lines that it wrote:", *lines]),)
+        told = [str(error), "The last lines of its standard error:", *lines]
+        if "ModuleNotFoundError: " in tail:
+            told.append(f"It was started by {program}. Name the python of its own environment instead.")
+        error.args = ("\n".join(told),)
     return error

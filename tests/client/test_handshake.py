@@ -55,7 +55,7 @@ async def test_an_sdk_server_is_spoken_to_in_either_era(
 @pytest.mark.parametrize(
     ("mode", "words", "other_era"),
     [
-        ("init-exit", "hung up before it answered initialize. It wrote nothing.", True),
+        ("init-exit", "hung up before it answered initialize. It sent nothing.", True),
         ("init-junk-exit", "Usage: server [--stdio]", True),
         ("init-unknown-method", "refused initialize: Method not found (code -32601)", True),
         ("init-modern-only", "(code -32022)", True),
