@@ -153,6 +153,20 @@ class SeedEntry:
 
 
 @dataclass(frozen=True, slots=True)
+class ImageRoot:
+    """An image's root file system, unpacked: the lower layer of a box's root, of which nothing is changed.
+
+    ``path`` is an absolute folder where the engine runs. ``user`` and ``group`` are the ids that the server has
+    inside, ``home`` is its HOME there, made where the image has none.
+    """
+
+    path: str
+    user: int = 0
+    group: int = 0
+    home: str = "/"
+
+
+@dataclass(frozen=True, slots=True)
 class Limits:
     """What a box may use: memory of all its processes together (MiB), processes and threads, the size of one
     file (MiB), the scratch on which all its files lie (MiB, a tmpfs), and open files per process.

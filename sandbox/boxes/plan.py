@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from sandbox.model import HOME, Limits, SeedEntry
+from sandbox.model import HOME, ImageRoot, Limits, SeedEntry
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +25,8 @@ class BoxPlan:
 
     ``env`` is all that the server's environment holds beside HOME, USER, LOGNAME, SHELL, PATH and LANG, which it may override.
     ``canaries`` are paths of seeds whose opening is watched. ``stdout_is_log`` says that the server is not spoken to over its
-    pipes: what it writes to stdout is kept with its stderr.
+    pipes: what it writes to stdout is kept with its stderr. With an ``image`` the box shows its files in place of the host's
+    system folders, and the server's ids and HOME are the image's.
     """
 
     argv: tuple[str, ...]
@@ -37,3 +38,4 @@ class BoxPlan:
     canaries: tuple[str, ...] = ()
     limits: Limits = field(default_factory=Limits)
     stdout_is_log: bool = False
+    image: ImageRoot | None = None
