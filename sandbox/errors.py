@@ -76,3 +76,27 @@ class EvidenceError(HintproofError):
     """Saved evidence cannot be read: damaged, or of another format version."""
 
     exit_code = ExitCode.USAGE
+
+
+class NoDockerError(NoSandboxError):
+    """No Docker engine answers, or one that cannot serve: it runs on another machine."""
+
+
+class ImageMissingError(NoSandboxError):
+    """The engine's own image is not there, or was built from another version."""
+
+
+class ImageBuildError(NoSandboxError):
+    """The engine's own image cannot be built; the message ends with what the build said last."""
+
+
+class ContainerRefusedError(NoSandboxError):
+    """Docker does not start the engine's container: a flag, a mount or a limit is refused."""
+
+
+class ContainerLostError(HintproofError):
+    """The engine's container, or Docker itself, went away while it was in use."""
+
+
+class ImageNotFoundError(TargetNotFoundError):
+    """The image of a server is neither here nor to be had."""

