@@ -78,19 +78,28 @@ class EvidenceError(HintproofError):
     exit_code = ExitCode.USAGE
 
 
-class NoDockerError(NoSandboxError):
+class NoDockerHostError(NoSandboxError):
+    """No container of ours can be had on this machine, because of ``reason``; ``cure`` says what to change."""
+
+    def __init__(self, reason: str, cure: str) -> None:
+        super().__init__(f"{reason}\n  cure: {cure}")
+        self.reason = reason
+        self.cure = cure
+
+
+class NoDockerError(NoDockerHostError):
     """No Docker engine answers, or one that cannot serve: it runs on another machine."""
 
 
-class ImageMissingError(NoSandboxError):
+class ImageMissingError(NoDockerHostError):
     """The engine's own image is not there, or was built from another version."""
 
 
-class ImageBuildError(NoSandboxError):
-    """The engine's own image cannot be built; the message ends with what the build said last."""
+class ImageBuildError(NoDockerHostError):
+    """The engine's own image cannot be built; the reason ends with what the build said last."""
 
 
-class ContainerRefusedError(NoSandboxError):
+class ContainerRefusedError(NoDockerHostError):
     """Docker does not start the engine's container: a flag, a mount or a limit is refused."""
 
 

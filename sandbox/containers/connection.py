@@ -71,7 +71,7 @@ def connect() -> Iterator[Docker]:
     except (docker.errors.DockerException, requests.RequestException, OSError) as error:
         if client is not None:
             client.close()
-        raise NoDockerError(_why_not(address, error)) from error
+        raise _why_not(address, error) from error
     try:
         yield Docker(client, address, facts)
     finally:
@@ -113,24 +113,29 @@ def _refuse_remote(address: str) -> None:
     scheme = address.partition("://")[0]
     if scheme not in ("unix", "npipe", "http+unix"):
         raise NoDockerError(
-            f"Docker is at {address}, another machine perhaps: the folders that a server needs would be looked for there."
-            " Use an engine on this machine (unset DOCKER_HOST; docker context use default), or run hintproof over there"
+            f"Docker is at {address}, another machine perhaps: the folders that a server needs would be looked for there",
+            "use an engine on this machine (unset DOCKER_HOST; docker context use default), or run hintproof over there",
         )
 
 
-def _why_not(address: str, error: BaseException) -> str:
+def _why_not(address: str, error: BaseException) -> NoDockerError:
     causes = list(_chain(error))
     if any(isinstance(cause, PermissionError) for cause in causes):
-        return (
-            f"this user may not use Docker at {address}. Add the user to the group docker (sudo usermod -aG docker"
-            f" {_user()}; then log in again), or run Docker rootless"
+        return NoDockerError(
+            f"this user may not use Docker at {address}",
+            f"add the user to the group docker (sudo usermod -aG docker {_user()}; then log in again), or run Docker rootless",
         )
     if any(isinstance(cause, FileNotFoundError) for cause in causes):
-        return f"no Docker engine listens at {address}: {_INSTALL}; DOCKER_HOST names another socket"
+        return NoDockerError(
+            f"no Docker engine listens at {address}", f"{_INSTALL}; DOCKER_HOST names another socket"
+        )
     if any(isinstance(cause, ConnectionRefusedError) for cause in causes):
-        return f"the Docker engine behind {address} does not run: start it (sudo systemctl start docker)"
-    return (
-        f"Docker at {address} does not answer: {causes[-1]}. Does `docker version` work? If not, {_INSTALL}"
+        return NoDockerError(
+            f"the Docker engine behind {address} does not run", "start it (sudo systemctl start docker)"
+        )
+    return NoDockerError(
+        f"Docker at {address} does not answer: {causes[-1]}",
+        f"see whether `docker version` works; if not, {_INSTALL}",
     )
 
 

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from sandbox.containers.connection import Docker
 from sandbox.containers.owner import this_process
+from sandbox.containers.ownimage import BUILD
 from sandbox.containers.spec import ContainerSpec, request
 from sandbox.containers.stream import AttachedStream
 from sandbox.containers.sweep import sweep
@@ -62,11 +63,11 @@ class EngineContainer:
             # Its name was ours to choose, so it can be removed even when the answer to its creation never came.
             container.remove()
             if isinstance(error, ImageNotFound):
-                raise ImageMissingError(
-                    f"the image {spec.image} is gone: run hintproof doctor --build"
-                ) from error
+                raise ImageMissingError(f"the image {spec.image} is gone", f"build it: {BUILD}") from error
             if isinstance(error, APIError):
-                raise ContainerRefusedError(_why_refused(error, spec)) from error
+                said = str(error.explanation or error).strip()
+                reason = f"Docker does not start the engine's container (rung {spec.rung.name}): {said}"
+                raise ContainerRefusedError(reason, _cure(said)) from error
             if isinstance(error, requests.RequestException):
                 raise ContainerLostError(f"Docker went away while it started a container: {error}") from error
             raise
@@ -160,13 +161,6 @@ class EngineContainer:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.remove()
-
-
-def _why_refused(error: Exception, spec: ContainerSpec) -> str:
-    said = str(getattr(error, "explanation", None) or error).strip()
-    return (
-        f"Docker does not start the engine's container (rung {spec.rung.name}): {said}\n  cure: {_cure(said)}"
-    )
 
 
 def _cure(said: str) -> str:

@@ -48,17 +48,17 @@ def find_image(docker: Docker) -> str:
             return str(max(same, key=lambda image: image["Created"])["Id"])
         image = docker.client.images.get(name())
     except ImageNotFound as error:
-        raise ImageMissingError(f"the image {name()} is not there yet; build it: {BUILD}") from error
+        raise ImageMissingError(f"the image {name()} is not there yet", f"build it: {BUILD}") from error
     except requests.RequestException as error:
         raise ContainerLostError(f"Docker went away while the image was looked for: {error}") from error
     labels = image.labels
     if labels.get(_VERSION) != sandbox.__version__:
         raise ImageMissingError(
-            f"the image {name()} is of version {labels.get(_VERSION) or 'unknown'}, this hintproof of"
-            f" {sandbox.__version__}; build it anew: {BUILD}"
+            f"the image {name()} is of version {labels.get(_VERSION) or 'unknown'}, this hintproof of {sandbox.__version__}",
+            f"build it anew: {BUILD}",
         )
     if labels.get(_SOURCE):
-        raise ImageMissingError(f"the image {name()} was built from other code; build it anew: {BUILD}")
+        raise ImageMissingError(f"the image {name()} was built from other code", f"build it anew: {BUILD}")
     return str(image.id)
 
 
@@ -88,15 +88,15 @@ def build_image(docker: Docker, base: str = "", say: Callable[[str], None] = lam
                     last.append(line)
                     say(line)
             if "error" in message:
-                raise ImageBuildError(_why_not("\n".join(last), str(message["error"]), base))
+                raise _why_not("\n".join(last), str(message["error"]), base)
     except APIError as error:
-        raise ImageBuildError(_why_not("\n".join(last), str(error.explanation or error), base)) from error
+        raise _why_not("\n".join(last), str(error.explanation or error), base) from error
     except requests.RequestException as error:
         raise ContainerLostError(f"Docker went away while the image was built: {error}") from error
     return str(docker.client.images.get(name()).id)
 
 
-def _why_not(said: str, error: str, base: str) -> str:
+def _why_not(said: str, error: str, base: str) -> ImageBuildError:
     cure = "see the lines above"
     if re.search(
         r"pull access denied|manifest unknown|not found: manifest|no such host|i/o timeout|TLS handshake",
@@ -107,4 +107,4 @@ def _why_not(said: str, error: str, base: str) -> str:
         cure = f"the network signs connections anew: name a base image that knows its certificate, {BUILD} --base IMAGE"
     elif base:
         cure = "the base image must be a Debian or Ubuntu with Python 3.11 or newer, its venv and pip"
-    return f"the engine's image cannot be built: {error.strip()}\n{said}\n  cure: {cure}"
+    return ImageBuildError(f"the engine's image cannot be built: {error.strip()}\n{said}", cure)

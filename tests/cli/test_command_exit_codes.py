@@ -79,7 +79,7 @@ def test_4_where_there_can_be_no_sandbox_with_the_cure(hintproof: Hintproof) -> 
     assert done.code == 4, done.err
     assert "max_user_namespaces" in done.err
 
-    doctor = hintproof("doctor", before=WALLED)
+    doctor = hintproof("doctor", "--host", "local", before=WALLED)
     assert doctor.code == 4
     assert "max_user_namespaces" in doctor.out
 
