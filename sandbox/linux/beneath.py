@@ -1,7 +1,8 @@
 """Open what an untrusted process made without being led astray: openat2(2) beneath a descriptor.
 
-Nothing here follows a symlink, leaves the folder of the given descriptor, waits for the other end of a FIFO
-or trusts what a name was a moment ago: what a descriptor turned out to be is asked of the descriptor (fstat).
+Nothing here leaves the folder of the given descriptor, waits for the other end of a FIFO or trusts what a name
+was a moment ago: what a descriptor turned out to be is asked of the descriptor (fstat). Symlinks are followed
+by :func:`open_in_root` alone, which takes them as a process with that root would.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ _RESOLVE_NO_XDEV = 0x01
 _RESOLVE_NO_MAGICLINKS = 0x02
 _RESOLVE_NO_SYMLINKS = 0x04
 _RESOLVE_BENEATH = 0x08
+_RESOLVE_IN_ROOT = 0x10
 
 _RETRIES = 8
 """openat2 answers EAGAIN when a rename elsewhere raced with the look-up (openat2(2), RESOLVE_BENEATH)."""
@@ -45,7 +47,23 @@ def open_beneath(folder: int, path: str, flags: int = os.O_RDONLY, *, cross_devi
     resolve = _RESOLVE_BENEATH | _RESOLVE_NO_SYMLINKS | _RESOLVE_NO_MAGICLINKS
     if not cross_devices:
         resolve |= _RESOLVE_NO_XDEV
-    how = _OpenHow(flags | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY, 0, resolve)
+    return _open(folder, path, flags, resolve)
+
+
+def open_in_root(root: int, path: str, flags: int = os.O_RDONLY) -> int:
+    """Open ``path`` as a process does whose root is the descriptor ``root``: symlinks, absolute ones too, and
+    ``..`` stay inside. No mount point is crossed; opening never blocks.
+
+    Raises:
+        OSError: as openat2(2): ELOOP for a circle of symlinks, ENOENT, ENOTDIR, ...
+    """
+    return _open(root, path, flags, _RESOLVE_IN_ROOT | _RESOLVE_NO_MAGICLINKS | _RESOLVE_NO_XDEV)
+
+
+def _open(folder: int, path: str, flags: int, resolve: int) -> int:
+    # With O_PATH nothing is opened that could block, and openat2 refuses flags that mean nothing.
+    waiting = 0 if flags & os.O_PATH else os.O_NONBLOCK | os.O_NOCTTY
+    how = _OpenHow(flags | os.O_CLOEXEC | waiting, 0, resolve)
     name = os.fsencode(path)
     if b"\0" in name:
         raise OSError(errno.EINVAL, "a path holds no null byte", path)

@@ -301,3 +301,14 @@ def _drain(tap: socket.socket) -> list[bytes]:
             frames.append(tap.recv(2048))
         except BlockingIOError:
             return frames
+
+
+def test_a_look_tells_what_the_box_shows_and_follows_no_link(sh: Launch) -> None:
+    box = sh("ln -s /etc /tmp/link; echo ready; sleep 60")
+    read_line(box)
+    home, passwd = box.look(HOME), box.look("/etc/passwd")
+    assert home is not None
+    assert passwd is not None
+    assert home.st_uid != passwd.st_uid or os.geteuid() != 0
+    assert box.look("/tmp/link/passwd") is None
+    assert box.look("/nowhere") is None
