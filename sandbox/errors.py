@@ -52,6 +52,12 @@ class ServerStartError(HintproofError):
     exit_code = ExitCode.SERVER_UNREACHABLE
 
 
+class ImageError(HintproofError):
+    """An image cannot be used: damaged, hostile, for another processor, or not to be had."""
+
+    exit_code = ExitCode.SERVER_UNREACHABLE
+
+
 class NoSandboxError(HintproofError):
     """No rung of the sandbox ladder works on this machine."""
 

@@ -1,0 +1,276 @@
+"""Unpacked images, kept from one run to the next.
+
+One folder for each image, user and owner of files, named by a digest of these; ``root`` in it is the image's
+root, and ``image.json``, written last, says that it is whole. A folder appears by a rename, under a lock that a
+second run waits for; who uses one holds the same lock with others. What an interrupted run leaves behind is
+never taken for whole and goes with the next one.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import fcntl
+import hashlib
+import json
+import os
+import stat
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from sandbox.containers.accounts import Account, account
+from sandbox.containers.archive import StoredImage
+from sandbox.containers.imageconfig import ImageConfig
+from sandbox.containers.ownership import settle
+from sandbox.containers.unpack import unpack
+from sandbox.errors import ImageError
+
+KEPT_IMAGES = 12
+KEPT_BYTES = 24 << 30
+"""What is kept: the images used last, as many as fit both bounds. One that is in use stays."""
+
+_FORMAT = 1
+_UNFINISHED = ".unfinished"
+_LOCK = ".lock"
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """One image as one user's: ``digest`` is its id, ``user`` is ``USER[:GROUP]`` ("" for the image's own).
+
+    ``groups`` are further groups of that user.
+    """
+
+    digest: str
+    user: str = ""
+    groups: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class UnpackedImage:
+    """An image whose files lie in the folder ``root``.
+
+    ``notes`` are sentences about what was left out; ``size`` is what its files hold, in bytes.
+    """
+
+    root: str
+    digest: str
+    config: ImageConfig
+    user: Account
+    notes: tuple[str, ...] = ()
+    size: int = 0
+
+    def encode(self) -> str:
+        """As JSON."""
+        return json.dumps(dataclasses.asdict(self), ensure_ascii=True)
+
+    @classmethod
+    def decode(cls, text: str | bytes) -> UnpackedImage:
+        """Read what :meth:`encode` wrote. Raises ValueError, KeyError or TypeError for anything else."""
+        raw = json.loads(text)
+        config, user = raw["config"], raw["user"]
+        words = ("entrypoint", "command", "volumes")
+        return cls(
+            root=raw["root"],
+            digest=raw["digest"],
+            config=ImageConfig(**{**config, **{name: tuple(config[name]) for name in words}}),
+            user=Account(**{**user, "groups": tuple(user["groups"])}),
+            notes=tuple(raw["notes"]),
+            size=raw["size"],
+        )
+
+
+def cache_folder(environ: Mapping[str, str]) -> Path:
+    """Where this user's unpacked images are: below XDG_CACHE_HOME, else below ~/.cache."""
+    base = environ.get("XDG_CACHE_HOME", "")
+    root = Path(base) if base.startswith("/") else Path(environ.get("HOME") or "/root", ".cache")
+    return root / "hintproof" / "images"
+
+
+class ImageCache:
+    """Unpacked images in a folder, which is made where it is missing.
+
+    ``owner`` is the id that files are given to where root unpacks them: the server's, as the folder's file system
+    numbers it.
+    """
+
+    def __init__(self, folder: Path, owner: int) -> None:
+        self.folder = folder
+        self._owner = owner
+        try:
+            folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        except OSError as error:
+            raise ImageError(
+                f"{folder}: images cannot be unpacked there ({error.strerror}). Set XDG_CACHE_HOME to a folder"
+                " that you may write."
+            ) from error
+
+    @contextmanager
+    def image(
+        self,
+        wanted: Wanted,
+        open_image: Callable[[], StoredImage],
+        *,
+        say: Callable[[str], None] = lambda _: None,
+    ) -> Iterator[UnpackedImage]:
+        """The unpacked image, which stays for the length of the block.
+
+        ``open_image`` is asked for the layers only where the image is not there yet. ``say`` is told what takes
+        long.
+
+        Raises ImageError where the image cannot be unpacked, and whatever ``open_image`` raises.
+        """
+        key = self._key(wanted)
+        lock = self.folder / (key + _LOCK)
+        while True:
+            with _locked(lock, fcntl.LOCK_SH, say):
+                found = self._find(key)
+                if found is not None:
+                    os.utime(self.folder / key / "image.json")
+                    yield found
+                    return
+            with _locked(lock, fcntl.LOCK_EX, say):
+                if self._find(key) is None:
+                    self._unpack(key, wanted, open_image(), say)
+
+    def _key(self, wanted: Wanted) -> str:
+        parts = [_FORMAT, wanted.digest, wanted.user, wanted.groups, self._owner]
+        return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:32]
+
+    def _find(self, key: str) -> UnpackedImage | None:
+        try:
+            text = (self.folder / key / "image.json").read_bytes()
+            image = UnpackedImage.decode(text)
+        except (OSError, ValueError, KeyError, TypeError):  # not there, or of another version
+            return None
+        return dataclasses.replace(image, root=str(self.folder / key / "root"))
+
+    def _unpack(self, key: str, wanted: Wanted, image: StoredImage, say: Callable[[str], None]) -> None:
+        self._sweep()
+        place = self.folder / (key + _UNFINISHED)
+        _remove(place)
+        _remove(self.folder / key)
+        say(f"unpacking {image.name}")
+        try:
+            os.makedirs(place / "root", mode=0o700)
+            unpacked = self._unpacked(place / "root", wanted, image)
+            (place / "image.json").write_text(unpacked.encode(), encoding="ascii")
+            os.rename(place, self.folder / key)
+        except OSError as error:
+            raise ImageError(
+                f"{image.name}: cannot be unpacked to {self.folder} ({error.strerror or error})."
+            ) from error
+        except ImageError as error:
+            raise ImageError(f"{image.name}: {error}.") from error
+        finally:
+            _remove(place)
+        self._drop_old(key)
+
+    def _unpacked(self, place: Path, wanted: Wanted, image: StoredImage) -> UnpackedImage:
+        root = os.open(place, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        try:
+            tree = unpack(image.layers, root)
+            user = account(root, wanted.user or image.config.user, wanted.groups)
+            settle(root, tree, user, self._owner)
+        finally:
+            os.close(root)
+        return UnpackedImage("", wanted.digest, image.config, user, tuple(tree.notes), tree.size)
+
+    def _sweep(self) -> None:
+        """Remove what runs that were killed have left unfinished."""
+        for place in self.folder.glob(f"*{_UNFINISHED}"):
+            with _free(self.folder / (place.name.removesuffix(_UNFINISHED) + _LOCK)) as free:
+                if free:
+                    _remove(place)
+
+    def _drop_old(self, newest: str) -> None:
+        """Remove the images that were used longest ago and do not fit the bounds beside the newest."""
+        ages: list[tuple[float, str, int]] = []
+        for described in self.folder.glob("*/image.json"):
+            found = self._find(described.parent.name)
+            with suppress(OSError):  # another run is removing it
+                ages.append((described.stat().st_mtime, described.parent.name, found.size if found else 0))
+        count, room = 0, KEPT_BYTES
+        for _, key, size in sorted(ages, key=lambda age: (age[1] != newest, -age[0])):
+            count, room = count + 1, room - size
+            if key == newest or (count <= KEPT_IMAGES and room >= 0):
+                continue
+            lock = self.folder / (key + _LOCK)
+            with _free(lock) as free:
+                if free:
+                    _remove(self.folder / key)
+                    lock.unlink(missing_ok=True)
+
+
+@contextmanager
+def _locked(path: Path, how: int, say: Callable[[str], None]) -> Iterator[None]:
+    """Hold a lock file, waiting for whoever has it."""
+    while True:
+        lock = _open_lock(path)
+        try:
+            try:
+                fcntl.flock(lock, how | fcntl.LOCK_NB)
+            except BlockingIOError:
+                say("waiting for another run that unpacks the same image")
+                fcntl.flock(lock, how)
+            if _is_still(path, lock):
+                yield
+                return
+        finally:
+            os.close(lock)
+
+
+@contextmanager
+def _free(path: Path) -> Iterator[bool]:
+    """Hold a lock file alone for the length of the block, if nobody else has it: that is what is told."""
+    lock = _open_lock(path)
+    try:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            free = False
+        else:
+            free = _is_still(path, lock)
+        yield free
+    finally:
+        os.close(lock)
+
+
+def _open_lock(path: Path) -> int:
+    return os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+
+
+def _is_still(path: Path, lock: int) -> bool:
+    """Whether a lock file was not removed, or made anew, before it was locked."""
+    try:
+        return os.path.samestat(os.stat(path), os.fstat(lock))
+    except FileNotFoundError:
+        return False
+
+
+def _remove(place: Path) -> None:
+    """Remove a folder with all that is in it, whatever the permissions of its folders are."""
+    if not place.exists():
+        return
+    os.chmod(place, 0o700)
+    opened = os.open(place, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+    try:
+        _empty(opened)
+    finally:
+        os.close(opened)
+    place.rmdir()
+
+
+def _empty(folder: int) -> None:
+    for name in os.listdir(folder):
+        if not stat.S_ISDIR(os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode):
+            os.unlink(name, dir_fd=folder)
+            continue
+        os.chmod(name, 0o700, dir_fd=folder)
+        opened = os.open(name, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=folder)
+        try:
+            _empty(opened)
+        finally:
+            os.close(opened)
+        os.rmdir(name, dir_fd=folder)
