@@ -65,6 +65,11 @@ class UnpackedImage:
         """As JSON."""
         return json.dumps(dataclasses.asdict(self), ensure_ascii=True)
 
+    @property
+    def empty(self) -> str:
+        """An empty folder beside the root."""
+        return os.path.join(os.path.dirname(self.root), "empty")
+
     @classmethod
     def decode(cls, text: str | bytes) -> UnpackedImage:
         """Read what :meth:`encode` wrote. Raises ValueError, KeyError or TypeError for anything else."""
@@ -154,6 +159,9 @@ class ImageCache:
         say(f"unpacking {image.name}")
         try:
             os.makedirs(place / "root", mode=0o700)
+            os.mkdir(place / "empty", 0o755)
+            if os.geteuid() == 0:
+                os.chown(place / "empty", self._owner, self._owner)
             unpacked = self._unpacked(place / "root", wanted, image)
             (place / "image.json").write_text(unpacked.encode(), encoding="ascii")
             os.rename(place, self.folder / key)

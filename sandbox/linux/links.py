@@ -9,11 +9,12 @@ _HOPS = 40
 """As many symlinks as the kernel follows in one path (path_resolution(7))."""
 
 
-def follow(path: str) -> tuple[str, dict[str, str]]:
+def follow(path: str, root: str = "") -> tuple[str, dict[str, str]]:
     """Where an absolute path leads, and the symlinks on the way: their own real paths and their targets as
     written.
 
-    What does not exist is followed as far as it goes. Raises OSError (ELOOP) for a circle.
+    With ``root`` the path, links and answer are those of a process whose root that folder is; nobody may change
+    links in it meanwhile. What does not exist is followed as far as it goes. Raises OSError (ELOOP) for a circle.
     """
     links: dict[str, str] = {}
     pending = path.split("/")
@@ -28,7 +29,7 @@ def follow(path: str) -> tuple[str, dict[str, str]]:
             continue
         step = f"{current}/{part}"
         try:
-            target = os.readlink(step)
+            target = os.readlink(root + step)
         except OSError:  # no symlink, or nothing there
             current = step
             continue

@@ -39,7 +39,8 @@ class ImageOrder:
     an archive or OCI layout. ``entrypoint`` replaces the image's (None: the image's own), ``arguments`` its
     command. ``user``, ``groups`` (``--group-add``), ``workdir`` and ``platform`` are "" or empty where the image
     decides. ``env`` are variables given with ``-e`` and ``--env-file``, all of them secrets. ``hosts`` are names
-    given with ``--add-host``. ``notes`` are sentences for the report.
+    given with ``--add-host``. ``host_paths`` says that an argument which names a file of the host means that
+    file; a container has mounts for that. ``notes`` are sentences for the report.
     """
 
     command: tuple[str, ...]
@@ -54,6 +55,7 @@ class ImageOrder:
     platform: str = ""
     pull: str = "missing"
     hosts: tuple[str, ...] = ()
+    host_paths: bool = True
     notes: tuple[str, ...] = ()
 
     @property
@@ -158,6 +160,7 @@ def _of_docker_run(words: tuple[str, ...], cwd: Path, environ: Mapping[str, str]
         platform=last("platform"),
         pull=pull,
         hosts=tuple(re.split("[:=]", value)[0].lower() for value in values("add-host")),
+        host_paths=False,
         notes=tuple(_notes(options, program)),
     )
 

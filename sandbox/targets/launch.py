@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from sandbox.model import SeedEntry
+from sandbox.model import ImageRoot, SeedEntry
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +30,9 @@ class Launch:
     system folders, none inside another. ``seeds`` are the server's own code, symbolic links that lead to the
     exposures and copies of further paths among the arguments; a seed inside an exposure belongs on top of it.
     ``workspace`` is None where no argument names one. ``hosts`` are the names that the user gave the server:
-    its closed world. ``notes`` are sentences about what was left out, for the report.
+    its closed world. ``notes`` are sentences about what was left out, for the report. With an ``image`` the box
+    shows its files in place of the host's; ``mounts`` are folders of the host (first) that the box shows at
+    another path (second).
     """
 
     command: tuple[str, ...]
@@ -44,6 +46,8 @@ class Launch:
     versions: Mapping[str, str] = field(default_factory=dict)
     digests: Mapping[str, str] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    image: ImageRoot | None = None
+    mounts: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

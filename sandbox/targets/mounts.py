@@ -20,15 +20,16 @@ class Mount:
     """A place of an image's server that the user fills.
 
     ``target`` is absolute in the box. ``source`` is the file or folder of the host whose copy goes there; ""
-    stands for a volume or a tmpfs, which a box always has new. ``must_exist`` says that docker itself would
-    refuse a ``source`` that is not there; else it would make a folder. ``read_only`` is what was asked: the
-    copy in a box can be written all the same.
+    stands for a volume, or with ``scratch`` for a tmpfs, both of which a box always has new. ``must_exist`` says
+    that docker itself would refuse a ``source`` that is not there; else it would make a folder. ``read_only`` is
+    what was asked: the copy in a box can be written all the same.
     """
 
     target: str
     source: str = ""
     read_only: bool = False
     must_exist: bool = False
+    scratch: bool = False
 
 
 def of_volume(value: str, cwd: Path, spelled: str = "-v") -> Mount:
@@ -61,7 +62,7 @@ def of_mount(value: str, cwd: Path) -> Mount:
         raise UsageError(f"{named}: where to? Add dst=/a/folder.")
     place = _target(target, named)
     if kind in ("volume", "tmpfs"):
-        return Mount(place, read_only=read_only)
+        return Mount(place, read_only=read_only, scratch=kind == "tmpfs")
     if kind != "bind":
         raise UsageError(
             f"{named}: mounts of type {kind} cannot be had in a box; bind, volume and tmpfs can."
@@ -73,7 +74,7 @@ def of_mount(value: str, cwd: Path) -> Mount:
 
 def of_tmpfs(value: str) -> Mount:
     """Read ``TARGET[:OPTIONS]``. Raises UsageError."""
-    return Mount(_target(value.partition(":")[0], f"--tmpfs {value}"))
+    return Mount(_target(value.partition(":")[0], f"--tmpfs {value}"), scratch=True)
 
 
 def _target(path: str, named: str) -> str:

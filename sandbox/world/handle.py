@@ -8,43 +8,10 @@ import os
 import socket
 import subprocess
 import sys
-from collections.abc import Mapping
-from types import MappingProxyType
 
 from sandbox.errors import BoxLostError
 from sandbox.world.exchanges import ExchangeLog
-
-BUNDLE_PATH = "/etc/ssl/certs/ca-certificates.crt"
-"""Where a box keeps the certificates that it trusts: the path that Debian's programs have built in."""
-
-ENVIRONMENT: Mapping[str, str] = MappingProxyType(
-    dict.fromkeys(
-        (
-            # node, npm and bun have roots compiled in; this adds to them.
-            "NODE_EXTRA_CA_CERTS",
-            # OpenSSL's own variable: Python's ssl and urllib under interpreters built elsewhere, httpx (which
-            # would take certifi), uv, Ruby. Go reads it too.
-            "SSL_CERT_FILE",
-            # requests takes certifi's bundle unless told.
-            "REQUESTS_CA_BUNDLE",
-            # curl and libcurl that were built for another path, pycurl.
-            "CURL_CA_BUNDLE",
-            # git sets libcurl's bundle itself.
-            "GIT_SSL_CAINFO",
-            # pip carries its own requests and certifi.
-            "PIP_CERT",
-            # npm's own setting replaces every root, NODE_EXTRA_CA_CERTS included, where an .npmrc has one.
-            "npm_config_cafile",
-            # botocore carries its own bundle.
-            "AWS_CA_BUNDLE",
-            # deno has roots compiled in.
-            "DENO_CERT",
-            # gRPC's C core has roots compiled in.
-            "GRPC_DEFAULT_SSL_ROOTS_FILE_PATH",
-        ),
-        BUNDLE_PATH,
-    )
-)
+from sandbox.world.trust import BUNDLE_PATH, ENVIRONMENT
 
 _LARGEST_MESSAGE = 65_536
 _START_S = 30.0

@@ -88,7 +88,7 @@ REAL_CONFIGURATIONS = {
     " server": ImageOrder(
         (),
         "server",
-        mounts=(Mount("/tmp/x"),),
+        mounts=(Mount("/tmp/x", scratch=True),),
         hosts=("db.local",),
         notes=(
             "Of docker run's options --network host, -p 8080:80, --cap-add NET_ADMIN,"
@@ -104,8 +104,9 @@ def test_commands_of_client_configurations_are_read(command: str) -> None:
     expected = REAL_CONFIGURATIONS[command]
     found = order(command, GITHUB_PERSONAL_ACCESS_TOKEN="ghp_1")
     assert found.command == tuple(command.split())
+    assert not found.host_paths
     for field in ImageOrder.__slots__:
-        if field != "command":
+        if field not in ("command", "host_paths"):
             assert getattr(found, field) == getattr(expected, field), field
 
 
