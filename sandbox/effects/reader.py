@@ -9,6 +9,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from sandbox.effects.readers.reading import Reading, from_wire
@@ -30,6 +31,9 @@ class Readers:
     def __init__(self, *, job_s: float = JOB_S) -> None:
         self._job_s = job_s
         self._lock = threading.Lock()
+        # The kernel ends the worker with the thread that started it (prctl(2), PR_SET_PDEATHSIG), and the engine's
+        # threads come and go: one that stays starts it.
+        self._starter = ThreadPoolExecutor(1, thread_name_prefix="reader")
         self._process: subprocess.Popen[bytes] | None = None
         self._link: socket.socket | None = None
 
@@ -57,6 +61,7 @@ class Readers:
         """End the worker."""
         with self._lock:
             self._stop()
+        self._starter.shutdown()
 
     def __enter__(self) -> Readers:
         return self
@@ -80,7 +85,7 @@ class Readers:
     def _converse(
         self, job: dict[str, Any], blobs: list[bytes], fetch: Callable[[str], bytes | None]
     ) -> Reading:
-        link = self._link or self._start()
+        link = self._link or self._starter.submit(self._start).result()
         deadline = time.monotonic() + self._job_s
         link.settimeout(self._job_s)
         send(link, job, blobs)

@@ -7,6 +7,8 @@ import json
 import os
 import sqlite3
 import subprocess
+import threading
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -295,6 +297,16 @@ def test_a_reader_that_was_killed_is_replaced(reader: Readers) -> None:
     reader._process.kill()  # noqa: SLF001
     assert reader.file("a", b"1", b"2").trouble == "its reader crashed"
     assert reader.file("a", b"one\n", b"two\n").reader == "text"
+
+
+def test_a_reader_outlives_the_thread_that_first_asked() -> None:
+    with Readers() as worker:
+        asked = threading.Thread(target=worker.file, args=("a.json", b'{"a": 1}', b'{"a": 2}'))
+        asked.start()
+        asked.join()
+        while Path(f"/proc/self/task/{asked.native_id}").exists():
+            time.sleep(0.001)
+        assert worker.file("a.json", b'{"a": 1}', b'{"a": 2}').understood
 
 
 def test_text_is_told_with_a_diff_and_whether_it_only_grew(reader: Readers) -> None:
