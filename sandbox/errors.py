@@ -74,6 +74,14 @@ class BoxLostError(HintproofError):
     """One of our own processes (daemon, observer, gateway) died while a box was in use."""
 
 
+class EngineFaultError(HintproofError):
+    """The engine in the container met what nobody foresaw; the message is its traceback."""
+
+
+class StreamError(HintproofError):
+    """What came out of the container is not what our engine tells."""
+
+
 class DiskFullError(HintproofError):
     """The run folder cannot be written."""
 

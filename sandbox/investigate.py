@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import difflib
-from dataclasses import dataclass
+import time
 
 from sandbox.errors import UsageError
 from sandbox.events import CallFinished, Listener, Progress, ServerListed, ToolStarted
 from sandbox.evidence.runs import RunFolder
 from sandbox.judge import report_tool
-from sandbox.model import Json, Remark, ServerFacts, Step, Tool, ToolEvidence, ToolReport
+from sandbox.model import Instrument, Investigation, Json, Remark, Report, Step, Tool, ToolEvidence
 from sandbox.policy import PROFILES, Profile
 from sandbox.probe.boxes import BoxKeeper, WireLines
 from sandbox.probe.course import Course
@@ -18,21 +18,13 @@ from sandbox.probe.stage import StageSettings, staged
 from sandbox.targets import Launch
 
 
-@dataclass(frozen=True, slots=True)
-class Investigation:
-    """What one tool did: the evidence with its trials, and the report on it."""
-
-    facts: ServerFacts
-    evidence: ToolEvidence
-    report: ToolReport
-    remarks: tuple[Remark, ...]
-
-
 async def investigate(
     launch: Launch,
     name: str,
     arguments: dict[str, Json] | None,
     *,
+    target: str,
+    invocation: tuple[str, ...],
     profile: Profile,
     probe: ProbeSettings,
     stage: StageSettings,
@@ -42,10 +34,13 @@ async def investigate(
 ) -> Investigation:
     """Probe one tool with the given arguments, or with generated ones where none are given.
 
+    The report is one for ``judge`` and ``replay``; ``target`` and ``invocation`` are only told in it.
+
     Raises:
         UsageError: the server lists no such tool; the message names the nearest ones.
         NoSandboxError, ServerStartError: as for ``verify``.
     """
+    started = time.time()
     remarks: list[Remark] = []
     finished: list[ToolEvidence] = []
 
@@ -77,7 +72,25 @@ async def investigate(
         await course.run((tool,), first)
     (evidence,) = finished
     folder.save_tool(evidence)
-    return Investigation(facts, evidence, report_tool(evidence, profile), tuple(remarks))
+    working = {instrument for trial in evidence.trials for instrument in trial.instruments}
+    report = Report(
+        run=folder.path.name,
+        target=target,
+        command=launch.command,
+        invocation=invocation,
+        server=facts,
+        seed=probe.seed,
+        profile=profile.name,
+        started_at=time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(started)),
+        duration_ms=(time.time() - started) * 1000,
+        instruments=tuple(each for each in Instrument if each in working),
+        missing=(),
+        tools=(report_tool(evidence, profile),),
+        remarks=tuple(remarks),
+        versions=launch.versions,
+        digests=launch.digests,
+    )
+    return Investigation(report, evidence)
 
 
 def _find(name: str, tools: tuple[Tool, ...]) -> Tool:

@@ -2,22 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
-from sandbox.arguments import Learned, Proposal, propose
-from sandbox.model import Remark, ServerFacts, Tool
+from sandbox.arguments import Learned, propose
+from sandbox.model import Listing
 from sandbox.probe.stage import StageSettings, staged
 from sandbox.targets import Launch
-
-
-@dataclass(frozen=True, slots=True)
-class Listing:
-    """The server's own words: its facts, its tools in its order, and what was odd about the listing."""
-
-    facts: ServerFacts
-    tools: tuple[Tool, ...]
-    remarks: tuple[Remark, ...]
-    proposals: dict[str, list[Proposal]]
 
 
 async def list_server(launch: Launch, settings: StageSettings, *, seed: int = 0, calls: int = 0) -> Listing:
@@ -33,7 +21,7 @@ async def list_server(launch: Launch, settings: StageSettings, *, seed: int = 0,
         session = await stage.pool.take()
         listing = await session.conversation.list_tools()
         proposals = {
-            tool.name: propose(tool, stage.surroundings, Learned(), seed=seed, limit=calls)
+            tool.name: tuple(propose(tool, stage.surroundings, Learned(), seed=seed, limit=calls))
             for tool in listing.tools
             if calls
         }

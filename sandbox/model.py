@@ -194,6 +194,20 @@ class Call:
     origin: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class Proposal:
+    """One set of arguments to send.
+
+    ``label`` names the parts of the input space that it covers (``minimal``, ``full``, ``mode=append``,
+    ``flag=true``, ``with limit``, ``limit=null``, ``path: existing file``), joined by commas where it covers
+    several. ``origin`` says on one line why each value was chosen.
+    """
+
+    arguments: Mapping[str, Json]
+    label: str
+    origin: str
+
+
 class Outcome(StrEnum):
     """How a call ended."""
 
@@ -651,7 +665,8 @@ class Report:
     ``command`` is the literal command line of the server, ``invocation`` of hintproof. ``instruments`` are
     those that worked; ``missing`` those that did not, with the reason. ``unreached`` names what was not
     reached (tools that were never called, a budget spent). ``complete`` is False when the run died or was
-    stopped before its end.
+    stopped before its end. ``host`` is where the engine ran, ``local`` or ``docker``; ``host_image`` the digest
+    of the container's image, "" without a container.
     """
 
     run: str
@@ -672,3 +687,49 @@ class Report:
     digests: Mapping[str, str] = field(default_factory=dict)
     complete: bool = True
     exit_code: int = 0
+    host: str = "local"
+    host_image: str = ""
+
+
+# --- other answers ----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Investigation:
+    """What one suspected tool did: the evidence with its trials, and a report of this tool alone."""
+
+    report: Report
+    evidence: ToolEvidence
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """The server's own words: its facts, its tools in its order, and what was odd about the listing.
+
+    ``proposals`` are the arguments that would be sent to each tool first, where they were asked for.
+    """
+
+    facts: ServerFacts
+    tools: tuple[Tool, ...]
+    remarks: tuple[Remark, ...]
+    proposals: Mapping[str, tuple[Proposal, ...]]
+
+
+@dataclass(frozen=True, slots=True)
+class SavedFinding:
+    """A finding of an earlier run: its id and hint, the evidence of its tool, and the deciding trial."""
+
+    id: str
+    hint: Hint
+    evidence: ToolEvidence
+    trial: Trial
+
+
+@dataclass(frozen=True, slots=True)
+class Replay:
+    """What came of a finding that was run again: the new trial, whether the contradiction was seen again, and
+    the two trials as evidence."""
+
+    trial: Trial
+    again: bool
+    evidence: ToolEvidence

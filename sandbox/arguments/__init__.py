@@ -2,6 +2,7 @@
 
 from sandbox.arguments.learned import Learned
 from sandbox.arguments.shrink import shrink
-from sandbox.arguments.sweep import Proposal, propose
+from sandbox.arguments.sweep import propose
+from sandbox.model import Proposal
 
 __all__ = ["Learned", "Proposal", "propose", "shrink"]

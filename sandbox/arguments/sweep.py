@@ -19,7 +19,7 @@ from sandbox.arguments.repair import repaired
 from sandbox.arguments.scene import Aim, Scene
 from sandbox.arguments.schema import Schema, canonical, sendable
 from sandbox.arguments.words import one_line, words_of
-from sandbox.model import Json, Tool
+from sandbox.model import Json, Proposal, Tool
 from sandbox.workspace import Surroundings
 
 _MAX_SLOTS = 250
@@ -27,20 +27,6 @@ _MAX_WORK = 60_000
 _FIRST_VALUES = 6
 _WITH_ALL = " with all"
 _ACTIONS = frozenset({"action", "mode", "operation", "op", "command", "method", "verb", "task"})
-
-
-@dataclass(frozen=True, slots=True)
-class Proposal:
-    """One set of arguments to send.
-
-    ``label`` names the parts of the input space that it covers (``minimal``, ``full``, ``mode=append``,
-    ``flag=true``, ``with limit``, ``limit=null``, ``path: existing file``), joined by commas where it covers
-    several. ``origin`` says on one line why each value was chosen.
-    """
-
-    arguments: Mapping[str, Json]
-    label: str
-    origin: str
 
 
 @dataclass(frozen=True, slots=True)

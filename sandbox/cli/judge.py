@@ -76,5 +76,7 @@ def _judged(folder: Path, profile: Profile, rules: tuple[AllowRule, ...]) -> Rep
         remarks=decode(tuple[Remark, ...], saved.get("remarks", [])),
         unreached=decode(tuple[str, ...], saved.get("unreached", [])),
         versions={"hintproof": sandbox.__version__},
+        host=decode(str, saved.get("host") or record.launch.get("host") or "local"),
+        host_image=decode(str, saved.get("host_image") or ""),
         complete=finished,
     )

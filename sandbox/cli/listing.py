@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import json
 import sys
-from functools import partial
 from typing import Any
 
-import anyio
 import click
 
 from sandbox.cli.options import ServerCommand, launch_options, server_command
-from sandbox.cli.setup import Job, job_for
+from sandbox.cli.setup import job_for, unheard
 from sandbox.errors import UsageError
-from sandbox.listing import Listing, list_server
+from sandbox.hosts.choose import perform
+from sandbox.hosts.job import Job, Task
+from sandbox.model import Listing
 from sandbox.report.console import make_console
 from sandbox.report.escaping import Masker, plain_json, visible
 from sandbox.report.listing import render_listing
@@ -28,7 +28,7 @@ _SENT_SHOWN = 4000
 @click.option("--json", "as_json", is_flag=True, help="The raw definitions as JSON on standard output.")
 def list_command(target: tuple[str, ...], as_json: bool, **options: Any) -> None:
     """List a server's tools with the hints that it declares, from the raw bytes. Nothing is called."""
-    job = job_for(server_command(target), options)
+    job = job_for(Task.LIST, server_command(target), options)
     listing = _listing(job)
     if as_json:
         _print_json({"tools": [tool.definition for tool in listing.tools]}, job)
@@ -51,8 +51,8 @@ def arguments_command(tool: str | None, as_json: bool, **options: Any) -> None:
 
     During a run, values learned from earlier replies are used as well.
     """
-    job = job_for(server_command(), options)
-    listing = _listing(job, calls=job.probe.calls)
+    job = job_for(Task.LIST, server_command(), options, proposals=True)
+    listing = _listing(job)
     names = [item.name for item in listing.tools]
     if tool is not None and tool not in names:
         raise UsageError(f"The server lists no tool {tool!r}. It lists: {', '.join(names)}.")
@@ -78,5 +78,7 @@ def _print_json(data: object, job: Job) -> None:
     sys.stdout.write(json.dumps(plain_json(data, Masker(job.secrets)), indent=1) + "\n")
 
 
-def _listing(job: Job, calls: int = 0) -> Listing:
-    return anyio.run(partial(list_server, job.launch, job.stage, seed=job.probe.seed, calls=calls))
+def _listing(job: Job) -> Listing:
+    listing = perform(job, None, unheard)
+    assert isinstance(listing, Listing)
+    return listing

@@ -64,7 +64,14 @@ runs_option = click.option(
 )
 """Where runs are kept, as every command that makes or reads one calls it."""
 
+host_option = click.option(
+    "--host",
+    metavar="auto|local|docker",
+    help="Where the sandbox is: on this machine, in a container, or (auto, default) the first that works.",
+)
+
 _LAUNCH = (
+    host_option,
     click.option("--workspace", metavar="DIR", help="A folder to copy into the box as the workspace."),
     click.option(
         "-e",

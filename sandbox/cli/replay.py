@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 import sys
-from functools import partial
 from pathlib import Path
 from typing import Any
 
-import anyio
 import click
 
 from sandbox.cli.options import runs_option
-from sandbox.cli.setup import job_for
+from sandbox.cli.setup import job_for, unheard
 from sandbox.errors import ExitCode
 from sandbox.evidence.runs import load_record
+from sandbox.hosts.choose import perform
+from sandbox.hosts.job import Task
 from sandbox.judge import report_tool
-from sandbox.replay import find_saved, replay
+from sandbox.model import Replay
 from sandbox.report.console import make_console
 from sandbox.report.escaping import visible
 from sandbox.report.timeline import render_timeline
+from sandbox.saved import find_saved
 
 
 @click.command("replay")
@@ -33,16 +34,17 @@ from sandbox.report.timeline import render_timeline
     help="Values of the run's -e, which are never saved.",
 )
 def command(finding: str, runs: Path, env: tuple[str, ...]) -> int:
-    """Make the calls of one FINDING again in a fresh box. Exit code 1: seen again. 0: not seen again."""
+    """Make the calls of one FINDING again in a fresh box, on the host of its run. Exit code 1: seen again. 0: not."""
     folder, saved = find_saved(runs, finding)
     record = load_record(folder)
-    options: dict[str, Any] = {**record.launch, "env": env, "runs": runs}
+    options: dict[str, Any] = {**record.launch, "env": env}
     cwd = Path(options.pop("cwd", "."))
     needed = [name for name in record.launch.get("env", ()) if name not in {e.split("=", 1)[0] for e in env}]
     if needed:
         raise click.UsageError(f"The run was given {', '.join(needed)}; give it again with -e {needed[0]}.")
-    job = job_for(record.command, options, cwd=cwd)
-    result = anyio.run(partial(replay, job.launch, saved, job.profile, job.probe, job.stage))
+    job = job_for(Task.REPLAY, record.command, options, cwd=cwd, finding=saved)
+    result = perform(job, None, unheard)
+    assert isinstance(result, Replay)
     console = make_console(sys.stdout)
     render_timeline([result.trial], report_tool(result.evidence, job.profile), console, secrets=job.secrets)
     said = "Seen again." if result.again else "Not seen again."

@@ -7,20 +7,22 @@ from typing import Any
 
 import click
 
-from sandbox.cli.options import quiet_option, runs_option
+from sandbox.cli.options import host_option, quiet_option, runs_option
 from sandbox.cli.setup import job_for
 from sandbox.cli.verify import verify_job
 from sandbox.errors import ExitCode
-from sandbox.model import Report
+from sandbox.hosts.job import Task
+from sandbox.model import Json, Report
 from sandbox.report.escaping import Masker, visible_lines
 from sandbox.suites import Scenario, exit_code, run_scenarios, story
 
 
 @click.command("run")
 @click.argument("scenarios", nargs=-1, required=True, type=click.Path(path_type=Path))
+@host_option
 @runs_option
 @quiet_option
-def command(scenarios: tuple[Path, ...], runs: Path, quiet: bool) -> int:
+def command(scenarios: tuple[Path, ...], host: str | None, runs: Path, quiet: bool) -> int:
     """Run scenario files (or all `*.hintproof.yaml` below a folder) and compare verdicts with what they expect.
 
     Each run keeps its report in its run folder. Exit code 1: a verdict is not the expected one.
@@ -30,10 +32,14 @@ def command(scenarios: tuple[Path, ...], runs: Path, quiet: bool) -> int:
         options: dict[str, Any] = {
             "workspace": str(scenario.workspace) if scenario.workspace else None,
             "env": [f"{name}={value}" for name, value in scenario.env.items()],
+            "host": host,
             "runs": runs,
         }
-        job = job_for(scenario.target, options, cwd=scenario.folder)
-        return verify_job(job, quiet=quiet, calls=scenario.calls)
+        examples: dict[str, tuple[dict[str, Json], ...]] = {}
+        for call in scenario.calls:
+            examples[call.tool] = (*examples.get(call.tool, ()), dict(call.arguments))
+        job = job_for(Task.VERIFY, scenario.target, options, cwd=scenario.folder, examples=examples)
+        return verify_job(job, options, quiet=quiet)
 
     secrets: list[str] = click.get_current_context().obj or []
     results = []

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import dataclasses
 import sys
-from functools import partial
+from collections.abc import Mapping
 from typing import Any
 
-import anyio
 import click
 
 from sandbox.cli.options import (
@@ -18,13 +16,13 @@ from sandbox.cli.options import (
     probe_options,
     server_command,
 )
-from sandbox.cli.setup import Job, job_for, listening, run_folder
-from sandbox.model import Call, Json, Report
-from sandbox.policy import exit_code
+from sandbox.cli.setup import job_for, listening, run_folder
+from sandbox.hosts.choose import perform
+from sandbox.hosts.job import Job, Task
+from sandbox.model import Report
 from sandbox.report.console import make_console
-from sandbox.report.document import dumps, write_report
+from sandbox.report.document import dumps
 from sandbox.report.terminal import render_report
-from sandbox.verify import VerifyOptions, verify
 
 
 @click.command("verify", cls=ServerCommand)
@@ -39,8 +37,8 @@ def command(target: tuple[str, ...], as_json: bool, quiet: bool, verbose: bool, 
     Exit code 0: nothing contradicted. 1: contradicted. 2: usage. 3: the server did not start. 4: no sandbox
     here. 5: nothing could be verified.
     """
-    job = job_for(server_command(target), options)
-    report = verify_job(job, quiet=quiet)
+    job = job_for(Task.VERIFY, server_command(target), options)
+    report = verify_job(job, options, quiet=quiet)
     if as_json:
         sys.stdout.write(dumps(report, job.secrets))
     else:
@@ -48,30 +46,13 @@ def command(target: tuple[str, ...], as_json: bool, quiet: bool, verbose: bool, 
     return report.exit_code
 
 
-def verify_job(job: Job, *, quiet: bool, calls: tuple[Call, ...] = ()) -> Report:
-    """Verify one job: evidence and report are saved in its run folder.
+def verify_job(job: Job, options: Mapping[str, Any], *, quiet: bool) -> Report:
+    """Verify one job: evidence and report are saved in a run folder of its own.
 
     Raises:
-        HintproofError: as :func:`sandbox.verify.verify` does.
+        HintproofError: as :func:`sandbox.hosts.choose.perform` does.
     """
-    examples: dict[str, tuple[dict[str, Json], ...]] = {}
-    for call in calls:
-        examples[call.tool] = (*examples.get(call.tool, ()), dict(call.arguments))
-    with run_folder(job) as folder, listening(quiet, job.secrets) as listener:
-        options = VerifyOptions(
-            target=job.target,
-            invocation=job.invocation,
-            profile=job.profile,
-            probe=job.probe,
-            stage=dataclasses.replace(job.stage, content=folder.path / "content"),
-            tools=job.settings.tools,
-            closed_world=job.closed_world,
-            allow=job.settings.allow,
-            examples=examples,
-        )
-        report = anyio.run(partial(verify, job.launch, options, folder, listener))
-        settings = job.settings
-        code = exit_code(report, settings.fail_on, settings.min_severity, settings.min_coverage)
-        report = dataclasses.replace(report, exit_code=int(code))
-        write_report(folder.report, report, job.secrets)
+    with run_folder(job, options) as folder, listening(quiet, job.secrets) as listener:
+        report = perform(job, folder, listener)
+    assert isinstance(report, Report)
     return report

@@ -10,13 +10,14 @@ from typing import TypeVar
 
 from sandbox.config import values
 from sandbox.config.files import SettingsFile, find_settings_file
-from sandbox.config.settings import PROFILES, TRANSPORTS, AllowRule, Settings
+from sandbox.config.settings import HOSTS, PROFILES, TRANSPORTS, AllowRule, Settings
 from sandbox.errors import ConfigError, UsageError
 from sandbox.model import FailOn, Severity
 
 _Value = TypeVar("_Value")
 
 _OPTIONS = {
+    "host": "--host",
     "profile": "--profile",
     "seed": "--seed",
     "budget": "--budget",
@@ -91,6 +92,8 @@ def _from_file(settings: Settings, file: SettingsFile, environ: Mapping[str, str
 def _apply(settings: Settings, key: str, value: object, folder: Path, environ: Mapping[str, str]) -> Settings:
     """One setting over the others; paths are relative to ``folder``. Raises ValueError."""
     match key:
+        case "host":
+            return replace(settings, host=values.choice(value, HOSTS))
         case "profile":
             return replace(settings, profile=values.choice(value, PROFILES))
         case "seed":

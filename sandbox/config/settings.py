@@ -14,6 +14,9 @@ PROFILES = ("spec",)
 
 TRANSPORTS = ("stdio", "http")
 
+HOSTS = ("auto", "local", "docker")
+"""Where the engine can be asked to run: here, in a container, or whichever works, in this order."""
+
 
 @dataclass(frozen=True, slots=True)
 class Budget:
@@ -64,6 +67,7 @@ class Settings:
     read, if any.
     """
 
+    host: str = "auto"
     profile: str = "spec"
     seed: int = 0
     budget: Budget = Budget()

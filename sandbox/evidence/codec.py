@@ -1,11 +1,13 @@
-"""Facts to JSON and back, driven by the type hints of the dataclasses in :mod:`sandbox.model`."""
+"""Facts to JSON and back, driven by the type hints of their dataclasses."""
 
 from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Mapping
+from datetime import date
 from enum import Enum
 from functools import cache
+from pathlib import PurePath
 from types import UnionType
 from typing import Any, TypeVar, Union, get_args, get_origin, get_type_hints
 
@@ -15,7 +17,8 @@ T = TypeVar("T")
 
 
 def encode(value: object) -> Any:
-    """A fact as plain JSON: dataclasses become objects, enums their values, sets sorted lists."""
+    """A fact as plain JSON: dataclasses become objects, enums their values, sets sorted lists, paths and dates
+    texts."""
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         return {field.name: encode(getattr(value, field.name)) for field in dataclasses.fields(value)}
     if isinstance(value, Enum):
@@ -26,6 +29,10 @@ def encode(value: object) -> Any:
         return sorted(encode(item) for item in value)
     if isinstance(value, list | tuple):
         return [encode(item) for item in value]
+    if isinstance(value, PurePath):
+        return encode(str(value))
+    if isinstance(value, date):
+        return value.isoformat()
     if isinstance(value, str):
         # Lone surrogates of server-controlled text cannot be written as UTF-8.
         return value.encode("utf-8", "backslashreplace").decode()
@@ -83,6 +90,10 @@ def _decode(hint: Any, data: Any) -> Any:
         return {key: _decode(value_hint, value) for key, value in dict(data).items()}
     if isinstance(hint, type) and issubclass(hint, Enum):
         return hint(data)
+    if isinstance(hint, type) and issubclass(hint, PurePath):
+        return hint(data)
+    if hint is date:
+        return date.fromisoformat(data)
     if isinstance(hint, type) and dataclasses.is_dataclass(hint):
         if not isinstance(data, dict):
             raise TypeError(f"an object expected, {type(data).__name__} found")

@@ -30,7 +30,7 @@ class ContentStore:
     given.
 
     Safe to use from several threads: the boxes of one run share it, so that equal seeds are held once.
-    Content that ``mask`` would take something out of is never written.
+    Content that ``mask`` would take something out of is never written. ``written`` is told of each file.
     """
 
     def __init__(
@@ -40,9 +40,11 @@ class ContentStore:
         memory: int = MEMORY_CAP,
         disk: int = DISK_CAP,
         mask: Callable[[str], str] = str,
+        written: Callable[[Path], None] | None = None,
     ) -> None:
         self._folder = folder
         self._mask = mask
+        self._tell = written
         self._memory = memory
         self._disk = disk
         self._held: OrderedDict[str, bytes] = OrderedDict()
@@ -126,3 +128,5 @@ class ContentStore:
             ) from error
         self._written.add(digest)
         self._spent += len(content)
+        if self._tell is not None:
+            self._tell(self._folder / digest)

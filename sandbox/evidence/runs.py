@@ -1,7 +1,7 @@
 """The run folder: ``.hintproof/runs/ID/`` with the evidence of each tool as it finishes.
 
 Layout: ``run.json`` (what was run and how), ``tools/NNN.json`` (one :class:`~sandbox.model.ToolEvidence` each),
-``wire/BOX.jsonl`` (raw lines, bounded), ``report.json`` (written once, at the end). Every file is written
+``wire/BOX.jsonl`` (raw lines, bounded), ``content/DIGEST`` (before and after), ``report.json`` (written once, at the end). Every file is written
 beside its place and renamed, so that a run which dies leaves only whole files.
 """
 
@@ -23,12 +23,19 @@ from typing import Any
 
 from sandbox.errors import DiskFullError, EvidenceError, RunNotFoundError, UsageError
 from sandbox.evidence.codec import decode, encode, masked
+from sandbox.evidence.content import ContentStore
 from sandbox.model import ToolEvidence
 
 KEPT_RUNS = 20
 """How many finished runs stay in the run folder (design, section 6)."""
 
 FORMAT = "hintproof.run/1"
+
+_COPIED = re.compile(
+    r"tools/[0-9]{3,6}-[A-Za-z0-9_.-]{1,60}\.json|wire/[A-Za-z0-9_.-]{1,60}\.jsonl|content/[0-9a-f]{32}"
+)
+"""Files that are copied from one folder of a run to another; its record and report are written by whoever reads
+the command line."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,11 +77,15 @@ def write_atomically(path: Path, text: str) -> None:
     Raises:
         DiskFullError: the folder cannot be written.
     """
+    _write_bytes_atomically(path, text.encode("utf-8"))
+
+
+def _write_bytes_atomically(path: Path, content: bytes) -> None:
     with _writing(path):
         path.parent.mkdir(parents=True, exist_ok=True)
         draft = path.with_name(f".{path.name}.{os.getpid()}.tmp")
         try:
-            draft.write_text(text, encoding="utf-8")
+            draft.write_bytes(content)
             draft.replace(path)
         except OSError:
             draft.unlink(missing_ok=True)
@@ -84,17 +95,25 @@ def write_atomically(path: Path, text: str) -> None:
 class RunFolder:
     """One run's folder, open for writing. It holds a lock so that no other run cleans it away.
 
-    ``mask`` takes out of every text what must not be written.
+    ``mask`` takes out of every text what must not be written; ``written`` is told of each file that is
+    written, in the thread that wrote it.
 
     Raises:
         UsageError: there can be no such folder.
         DiskFullError: the disk is full.
     """
 
-    def __init__(self, root: Path, run: str, mask: Callable[[str], str] = str) -> None:
+    def __init__(
+        self,
+        root: Path,
+        run: str,
+        mask: Callable[[str], str] = str,
+        written: Callable[[Path], None] | None = None,
+    ) -> None:
         self.path = root / run
         self.saved_tools = 0
         self._mask = mask
+        self._tell = written
         try:
             (self.path / "tools").mkdir(parents=True, exist_ok=False)
             self._lock = os.open(self.path / ".lock", os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
@@ -107,18 +126,34 @@ class RunFolder:
 
     def save_record(self, record: RunRecord) -> None:
         """Write what is being run."""
-        write_atomically(self.path / "run.json", json.dumps(self._plain(record), indent=1))
+        self._write("run.json", json.dumps(self._plain(record), indent=1).encode())
 
     def save_tool(self, evidence: ToolEvidence) -> None:
         """Write the evidence of one finished tool."""
         name = f"{self.saved_tools:03d}-{_slug(self._mask(evidence.tool.name))}.json"
-        write_atomically(self.path / "tools" / name, json.dumps(self._plain(evidence)))
+        self._write(f"tools/{name}", json.dumps(self._plain(evidence)).encode())
         self.saved_tools += 1
 
     def save_wire(self, box: str, lines: list[tuple[float, str, str]]) -> None:
         """Write the wire log of one box: (ms, direction, text) per line."""
         text = "".join(json.dumps(self._plain(line)) + "\n" for line in lines)
-        write_atomically(self.path / "wire" / f"{_slug(box)}.jsonl", text)
+        self._write(f"wire/{_slug(box)}.jsonl", text.encode())
+
+    def save_copy(self, name: str, content: bytes) -> None:
+        """Write a file of the same run that another folder of it holds, under its name there (``tools/...``).
+
+        Raises:
+            EvidenceError: no run folder has a file of that name.
+            DiskFullError: the folder cannot be written.
+        """
+        if not _COPIED.fullmatch(name):
+            raise EvidenceError(f"{name[:100]!r} is no file of a run folder.")
+        self._write(name, content)
+        self.saved_tools += name.startswith("tools/")
+
+    def contents(self) -> ContentStore:
+        """A store of before and after content that keeps what is cited, and what is too much for memory, here."""
+        return ContentStore(self.path / "content", mask=self._mask, written=self._tell)
 
     @property
     def report(self) -> Path:
@@ -133,6 +168,12 @@ class RunFolder:
         """Release the lock and remove the oldest finished runs beyond :data:`KEPT_RUNS`."""
         os.close(self._lock)
         _forget_old_runs(self.path.parent)
+
+    def _write(self, name: str, content: bytes) -> None:
+        path = self.path / name
+        _write_bytes_atomically(path, content)
+        if self._tell is not None:
+            self._tell(path)
 
     def _plain(self, fact: object) -> Any:
         return masked(encode(fact), self._mask)

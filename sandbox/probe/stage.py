@@ -9,7 +9,6 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, asynccontextmanager, closing
 from dataclasses import dataclass
 from importlib import import_module
-from pathlib import Path
 
 import anyio
 import anyio.to_thread
@@ -32,15 +31,14 @@ SPARES = min(2, os.cpu_count() or 1)
 class StageSettings:
     """What a stage is set with, beyond the launch itself.
 
-    ``limits`` are the box's; ``seed`` makes canaries and samples; ``content`` is the folder that large before
-    and after content spills to, without what ``mask`` would take something out of.
+    ``limits`` are the box's; ``seed`` makes canaries and samples; ``contents`` makes the store of before and
+    after content, which lives as long as the stage.
     """
 
     limits: Limits
     session: SessionSettings
     seed: int
-    content: Path | None = None
-    mask: Callable[[str], str] = str
+    contents: Callable[[], ContentStore] = ContentStore
 
 
 @dataclass(slots=True)
@@ -85,7 +83,7 @@ async def staged(launch: Launch, settings: StageSettings, *, spares: int = SPARE
         importing = importer.submit(import_module, "sandbox.client.conversation")
         world = stack.enter_context(closing(World.start()))
         launcher = stack.enter_context(closing(await anyio.to_thread.run_sync(Launcher.start)))
-        content = stack.enter_context(closing(ContentStore(settings.content, mask=settings.mask)))
+        content = stack.enter_context(closing(settings.contents()))
         readers = stack.enter_context(Readers())
         plan = box_plan(launch, furnishing, world, settings)
         roots = settings.session.roots or (furnishing.surroundings.workspace,)

@@ -25,6 +25,8 @@ def to_json(report: Report, secrets: Sequence[str] = ()) -> dict[str, Any]:
         "target": report.target,
         "command": report.command,
         "invocation": report.invocation,
+        "host": report.host,
+        "host_image": report.host_image or None,
         "server": _server(report.server) if report.server else None,
         "seed": report.seed,
         "profile": report.profile,

@@ -111,7 +111,8 @@ def _summary(report: Report, ink: Ink, verbose: bool) -> Group:
         ink.ours(" · ").join(verdicts),
         ink.ours(
             f"{accepted} of {len(report.tools)} tools accepted · {good} of {calls} calls accepted · "
-            f"{report.duration_ms / 1000:.1f} s · seed {report.seed} · profile {report.profile}"
+            f"{report.duration_ms / 1000:.1f} s · seed {report.seed} · profile {report.profile} · "
+            f"{_host(report)}"
         ),
     ]
     if counts[Verdict.CONSISTENT]:
@@ -125,6 +126,12 @@ def _summary(report: Report, ink: Ink, verbose: bool) -> Group:
         lines.append(ink.ours("the run was stopped before its end", "yellow"))
     lines.append(ink.ours(_more(report, verbose), "dim"))
     return Group(*lines)
+
+
+def _host(report: Report) -> str:
+    """Where the sandbox was; of a container's image as much as `docker images` shows."""
+    image = report.host_image.removeprefix("sha256:")[:12]
+    return f"host {report.host}, image {image}" if image else f"host {report.host}"
 
 
 def _unreached(report: Report, ink: Ink, verbose: bool) -> Iterator[RenderableType]:

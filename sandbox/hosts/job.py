@@ -1,0 +1,76 @@
+"""One command of hintproof on one server, as plain data that means the same on every host."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import TypeAlias
+
+from sandbox.config import Settings
+from sandbox.model import Investigation, Json, Listing, Replay, Report, SavedFinding
+from sandbox.policy import Profile, profile_named
+
+Answer: TypeAlias = Report | Investigation | Listing | Replay
+"""What comes of a job, by its task."""
+
+
+class Task(StrEnum):
+    """What is to be done with the server."""
+
+    VERIFY = "verify"
+    INVESTIGATE = "investigate"
+    LIST = "list"
+    REPLAY = "replay"
+
+
+ANSWERS: Mapping[Task, type[Answer]] = {
+    Task.VERIFY: Report,
+    Task.INVESTIGATE: Investigation,
+    Task.LIST: Listing,
+    Task.REPLAY: Replay,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """One thing to do with one server; nothing of it is resolved.
+
+    ``command`` is what the user typed in ``cwd``, an absolute path; ``invocation`` is hintproof's own command
+    line, for the report. ``environ`` are the variables that decide what the words mean (PATH, HOME, ...; None:
+    those of the process). ``stands_for`` is the command that a runner among the words (npx, uvx) would run,
+    where that is known already.
+
+    By task: ``examples`` are argument sets of the user by tool (verify); ``tool`` and ``arguments`` say what
+    to call (investigate; None: generated arguments); ``proposals`` asks for the arguments that would be sent
+    (list); ``finding`` is what to run again (replay).
+    """
+
+    task: Task
+    command: tuple[str, ...]
+    cwd: str
+    settings: Settings
+    invocation: tuple[str, ...] = ()
+    environ: Mapping[str, str] | None = None
+    stands_for: tuple[str, ...] = ()
+    examples: Mapping[str, tuple[dict[str, Json], ...]] = field(default_factory=dict)
+    tool: str = ""
+    arguments: dict[str, Json] | None = None
+    proposals: bool = False
+    finding: SavedFinding | None = None
+
+    @property
+    def profile(self) -> Profile:
+        """The profile asked for."""
+        return profile_named(self.settings.profile)
+
+    @property
+    def target(self) -> str:
+        """The command in one line, as a shell would take it."""
+        return shlex.join(self.command)
+
+    @property
+    def secrets(self) -> tuple[str, ...]:
+        """Values that no output may show: those given with ``-e``."""
+        return tuple(value for value in self.settings.env.values() if value)

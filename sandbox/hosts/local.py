@@ -1,0 +1,143 @@
+"""The local host: the engine in this process, its boxes on this machine."""
+
+from __future__ import annotations
+
+import dataclasses
+from functools import partial
+from pathlib import Path
+
+import anyio
+
+from sandbox.boxes.launcher import Launcher
+from sandbox.errors import NoSandboxError
+from sandbox.events import Listener
+from sandbox.evidence.content import ContentStore
+from sandbox.evidence.runs import RunFolder
+from sandbox.hosts.job import Answer, Job, Task
+from sandbox.investigate import investigate
+from sandbox.listing import list_server
+from sandbox.model import Listing, Replay, Report
+from sandbox.probe.settings import ProbeSettings
+from sandbox.probe.stage import StageSettings
+from sandbox.replay import replay
+from sandbox.session import SessionSettings
+from sandbox.targets import Launch, resolve
+from sandbox.verify import VerifyOptions, verify
+
+
+def perform(job: Job, folder: RunFolder | None, listener: Listener) -> Answer:
+    """Do a job here. Evidence goes to ``folder``, which the tasks ``verify`` and ``investigate`` need.
+
+    Raises:
+        UsageError: what the job asks for cannot be meant.
+        TargetNotFoundError: the command is not on this machine.
+        NoSandboxError: no sandbox works on this machine.
+        ServerStartError: the server could not be started or spoken to.
+        NothingVerifiedError: it lists no tools, or none of those asked for.
+    """
+    launch = resolved(job)
+    match job.task:
+        case Task.LIST:
+            return _list(job, launch)
+        case Task.REPLAY:
+            return _replay(job, launch)
+    if folder is None:
+        raise ValueError(f"the task {job.task} keeps evidence and was given no folder for it")
+    if job.task is Task.VERIFY:
+        return _verify(job, launch, folder, listener)
+    return anyio.run(
+        partial(
+            investigate,
+            launch,
+            job.tool,
+            job.arguments,
+            target=job.target,
+            invocation=job.invocation,
+            profile=job.profile,
+            probe=_probe(job) if job.arguments is None else dataclasses.replace(_probe(job), calls=0),
+            stage=_stage(job, folder),
+            closed_world=_closed_world(job, launch),
+            folder=folder,
+            listener=listener,
+        )
+    )
+
+
+def resolved(job: Job) -> Launch:
+    """How the job's server is launched. Raises UsageError and TargetNotFoundError."""
+    settings = job.settings
+    launch = resolve(
+        job.stands_for or job.command,
+        cwd=Path(job.cwd),
+        env=settings.env,
+        expose=settings.expose,
+        workspace=settings.workspace,
+        environ=job.environ,
+    )
+    return dataclasses.replace(launch, command=job.command)
+
+
+def obstacle() -> NoSandboxError | None:
+    """Why no server can be run on this machine, or None where a trial box works."""
+    try:
+        Launcher.start().close()
+    except NoSandboxError as error:
+        return error
+    return None
+
+
+def _verify(job: Job, launch: Launch, folder: RunFolder, listener: Listener) -> Report:
+    options = VerifyOptions(
+        target=job.target,
+        invocation=job.invocation,
+        profile=job.profile,
+        probe=_probe(job),
+        stage=_stage(job, folder),
+        tools=job.settings.tools,
+        closed_world=_closed_world(job, launch),
+        allow=job.settings.allow,
+        examples=job.examples,
+    )
+    return anyio.run(partial(verify, launch, options, folder, listener))
+
+
+def _list(job: Job, launch: Launch) -> Listing:
+    calls = _probe(job).calls if job.proposals else 0
+    return anyio.run(partial(list_server, launch, _stage(job), seed=job.settings.seed, calls=calls))
+
+
+def _replay(job: Job, launch: Launch) -> Replay:
+    if job.finding is None:
+        raise ValueError("there is no finding to replay")
+    return anyio.run(partial(replay, launch, job.finding, job.profile, _probe(job), _stage(job)))
+
+
+def _closed_world(job: Job, launch: Launch) -> tuple[str, ...]:
+    """Hosts that count as the server's own: those asked for and those that the user gave the server."""
+    return tuple(dict.fromkeys([*job.settings.closed_world, *launch.hosts]))
+
+
+def _probe(job: Job) -> ProbeSettings:
+    settings = job.settings
+    return ProbeSettings(
+        seed=settings.seed,
+        call_timeout_ms=settings.timeouts.call * 1000,
+        budget_s=settings.budget.seconds or 0,
+        budget_calls=settings.budget.calls or 0,
+    )
+
+
+def _stage(job: Job, folder: RunFolder | None = None) -> StageSettings:
+    settings = job.settings
+    return StageSettings(
+        limits=settings.limits,
+        session=SessionSettings(
+            handshake_s=settings.timeouts.start,
+            quiet_ms=settings.timeouts.quiet * 1000,
+            transport=settings.transport,
+            port=settings.port or 0,
+            path=settings.path,
+        ),
+        seed=settings.seed,
+        contents=folder.contents if folder is not None else ContentStore,
+    )
