@@ -44,7 +44,7 @@ class ContainerSpec:
 
     argv: the whole command; the image's entrypoint is not used. memory_mb: of all that runs in it, its
     scratch included (MiB). cpus: that many at once, 0 for all. pids: processes and threads. scratch_mb: of the
-    scratch (MiB), taken from memory_mb as it fills. labels: more labels; everybody who may use Docker reads them, and
+    scratch (MiB), taken from memory_mb as it fills. folders: those that are there, but empty. labels: more labels; everybody who may use Docker reads them, and
     the environment.
     """
 
@@ -52,6 +52,7 @@ class ContainerSpec:
     argv: Sequence[str]
     rung: ContainerRung
     mounts: Sequence[Mount] = ()
+    folders: Sequence[str] = ()
     environment: Mapping[str, str] = field(default_factory=dict)
     memory_mb: int = 4096
     cpus: float = 0
@@ -92,7 +93,10 @@ def _host_configuration(spec: ContainerSpec, facts: Facts) -> dict[str, Any]:
         "Init": True,
         "NetworkMode": "none",
         "ReadonlyRootfs": True,
-        "Tmpfs": {SCRATCH: f"rw,exec,nosuid,nodev,mode=1777,size={spec.scratch_mb}m"},
+        "Tmpfs": {
+            **dict.fromkeys(spec.folders, "ro,noexec,nosuid,nodev,mode=755,size=4k"),
+            SCRATCH: f"rw,exec,nosuid,nodev,mode=1777,size={spec.scratch_mb}m",
+        },
         "Mounts": [_mount(mount) for mount in spec.mounts],
         "CapDrop": ["ALL"],
         "CapAdd": list(spec.rung.capabilities),

@@ -6,12 +6,12 @@ import dataclasses
 import os
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 
+from sandbox.containers.ownimage import BUILD
 from sandbox.errors import TargetNotFoundError
 from sandbox.hosts.job import Job
-from sandbox.hosts.mounts import View, arrange
+from sandbox.hosts.mounts import Sight, arrange
 from sandbox.targets import Launch, executables, places, resolve, runners
 from sandbox.targets.boundaries import in_system, too_wide
 from sandbox.targets.owncode import project_of
@@ -24,18 +24,6 @@ _MEANING = tuple(
     ).split()
 )
 """Variables that decide what a command's words mean, or that a box is given on every host (targets/resolve.py)."""
-
-
-@dataclass(frozen=True, slots=True)
-class Sight:
-    """What a container sees for one job: the job as it is told there, and the view.
-
-    ``launch`` is how the server would be launched on this machine, None where its program is not here.
-    """
-
-    job: Job
-    view: View
-    launch: Launch | None = None
 
 
 def look(job: Job, environ: Mapping[str, str]) -> Sight:
@@ -69,7 +57,31 @@ def look(job: Job, environ: Mapping[str, str]) -> Sight:
     path = [*found, *environ.get("PATH", os.defpath).split(os.pathsep)]
     variables["PATH"] = os.pathsep.join(dict.fromkeys(folder for folder in path if view.shows(folder)))
     told = dataclasses.replace(job, cwd=str(unwrapped.cwd), stands_for=words, environ=variables)
-    return Sight(told, view, launch)
+    return Sight(told, view, *_told_apart(launch))
+
+
+def _told_apart(launch: Launch | None) -> tuple[str, str]:
+    """What to say where the target is missing in the container, and where its server does not start there."""
+    if launch is None:
+        return "", ""
+    program = Path(launch.argv[0])
+    real = program.resolve()
+    if in_system(real) and not in_system(program):
+        return (
+            f"  why: {program} leads to {real}, in a system folder of this machine, and the container has system folders"
+            " of its own\n  cure: make the virtual environment from a Python that lies elsewhere (uv venv"
+            " --managed-python), use --host local, or build the container's image on a base that has this Python:"
+            f" {BUILD} --base IMAGE",
+            "",
+        )
+    if not in_system(real):
+        return "", ""
+    return (
+        "  why: the container has none of what is installed in the system folders of this machine (/usr, /bin, /lib)\n"
+        "  cure: install the server into the project (npm install, or a virtual environment), or use --host local",
+        f"  In the container {program.name} is the container's own, which has nothing that is installed for {program}"
+        " of this machine. A server that needs packages needs them in the project or in a virtual environment.",
+    )
 
 
 def _led_out_of_the_system(words: tuple[str, ...], cwd: Path, environ: Mapping[str, str]) -> tuple[str, ...]:

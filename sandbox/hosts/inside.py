@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import NoReturn
 
 from sandbox.errors import ExitCode, HintproofError
-from sandbox.evidence.runs import RunFolder, new_run_id
+from sandbox.evidence.runs import RunFolder
 from sandbox.hosts import local
 from sandbox.hosts.job import Job, Task
 from sandbox.hosts.stream import Teller, read_job
@@ -48,8 +48,8 @@ def _perform(job: Job, scratch: Path, teller: Teller) -> None:
     if job.task in (Task.LIST, Task.REPLAY):
         teller.answer(local.perform(job, None, teller.event))
         return
-    root = scratch / new_run_id()
-    with RunFolder(scratch, root.name, Masker(job.secrets), lambda path: teller.file(root, path)) as folder:
+    root = scratch / job.run
+    with RunFolder(scratch, job.run, Masker(job.secrets), lambda path: teller.file(root, path)) as folder:
         teller.answer(local.perform(job, folder, teller.event))
 
 

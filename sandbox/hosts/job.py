@@ -37,7 +37,7 @@ ANSWERS: Mapping[Task, type[Answer]] = {
 class Job:
     """One thing to do with one server; nothing of it is resolved.
 
-    ``command`` is what the user typed in ``cwd``, an absolute path; ``invocation`` is hintproof's own command
+    ``run`` is the run's id, where evidence is kept. ``command`` is what the user typed in ``cwd``, an absolute path; ``invocation`` is hintproof's own command
     line, for the report. ``environ`` are the variables that decide what the words mean (PATH, HOME, ...; None:
     those of the process). ``stands_for`` is the command that a runner among the words (npx, uvx) would run,
     where that is known already.
@@ -51,6 +51,7 @@ class Job:
     command: tuple[str, ...]
     cwd: str
     settings: Settings
+    run: str = ""
     invocation: tuple[str, ...] = ()
     environ: Mapping[str, str] | None = None
     stands_for: tuple[str, ...] = ()

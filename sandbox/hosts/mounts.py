@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from sandbox.errors import UsageError
+from sandbox.hosts.job import Job
 
 _THE_CONTAINERS_OWN = tuple("/proc /sys /dev /usr /bin /sbin /lib /lib32 /lib64 /libx32".split())
 """Nothing of this machine is put there: a box shows the system's folders of the place that it is made in."""
@@ -34,6 +35,20 @@ class View:
     def shows(self, path: str) -> bool:
         """Whether the container sees what is at a path here."""
         return any(_covers(bind.target, path) for bind in self.binds)
+
+
+@dataclass(frozen=True, slots=True)
+class Sight:
+    """One job as it is told to the engine in a container, and what the container sees for it.
+
+    ``if_missing`` and ``if_it_fails`` say to people why a target may be missing in there, or its server not
+    start, although it is on this machine; "" where the container has the same.
+    """
+
+    job: Job
+    view: View
+    if_missing: str = ""
+    if_it_fails: str = ""
 
 
 def arrange(shown: Iterable[str], standing: Iterable[str] = ()) -> View:

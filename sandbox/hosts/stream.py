@@ -17,7 +17,7 @@ from typing import Any, get_args
 
 import sandbox
 from sandbox import errors
-from sandbox.errors import EngineFaultError, EvidenceError, HintproofError, NoSandboxError, StreamError
+from sandbox.errors import EngineFaultError, EvidenceError, HintproofError, ImageMissingError, StreamError
 from sandbox.events import Event, Listener
 from sandbox.evidence.codec import decode, encode
 from sandbox.evidence.runs import RunFolder
@@ -49,12 +49,12 @@ def read_job(line: bytes) -> Job:
     """The job in a line.
 
     Raises:
-        NoSandboxError: the client is of another version of hintproof.
+        ImageMissingError: the client is of another version of hintproof.
         EvidenceError: it is no job.
     """
     data = json.loads(line)
     if data["version"] != sandbox.__version__:
-        raise NoSandboxError(
+        raise ImageMissingError(
             f"the container holds hintproof {sandbox.__version__}, and this is hintproof {data['version']}. "
             "Build the container's image anew: hintproof doctor --build"
         )

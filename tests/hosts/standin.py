@@ -70,7 +70,7 @@ class StandIn:
 
 def job(*command: str, task: Task = Task.VERIFY, env: dict[str, str] | None = None, **more: Any) -> Job:
     """A job for a Python server."""
-    return Job(task, (sys.executable, *command), str(ROOT), Settings(env=env or {}), **more)
+    return Job(task, (sys.executable, *command), str(ROOT), Settings(env=env or {}), run="run-1", **more)
 
 
 LYING = str(USER_ADMIN / "lying/server.py")
