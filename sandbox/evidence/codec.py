@@ -30,7 +30,7 @@ def encode(value: object) -> Any:
     if isinstance(value, list | tuple):
         return [encode(item) for item in value]
     if isinstance(value, PurePath):
-        return encode(str(value))
+        return encode(value.as_posix())
     if isinstance(value, date):
         return value.isoformat()
     if isinstance(value, str):

@@ -115,11 +115,12 @@ def _named(
 def _needed(launch: Launch, environ: Mapping[str, str]) -> list[Path]:
     """What the launch takes from this machine: its closure, the server's own code, the workspace."""
     needed = [Path(path) for path in launch.exposures]
-    needed += [
-        Path(seed.path)
-        for seed in launch.seeds
-        if seed.kind != "symlink" and not too_wide(Path(seed.path), environ)
-    ]
+    copied = [Path(seed.path) for seed in launch.seeds if seed.kind == "file"]
+    # Seeded folders that hold none of these are only there to be written in.
+    above = {folder for path in copied for folder in path.parents}
+    folders = (Path(seed.path) for seed in launch.seeds if seed.kind == "dir")
+    needed += copied
+    needed += [folder for folder in folders if folder in above and not too_wide(folder, environ)]
     if launch.workspace is not None and launch.workspace.source is not None:
         needed.append(launch.workspace.source)
     return needed

@@ -6,6 +6,7 @@ library of it prints goes to standard error: standard output carries the stream 
 
 from __future__ import annotations
 
+import dataclasses
 import os
 import shutil
 import sys
@@ -19,7 +20,7 @@ from sandbox.errors import ExitCode, HintproofError
 from sandbox.evidence.runs import RunFolder
 from sandbox.hosts import local
 from sandbox.hosts.job import Job, Task
-from sandbox.hosts.stream import Teller, read_job
+from sandbox.hosts.stream import OtherVersionError, Teller, read_job
 from sandbox.report.escaping import Masker
 
 _JOB_CAP = 64 << 20
@@ -32,16 +33,27 @@ def main() -> int:
     teller = Teller(lambda line: _write(answers, line))
     with tempfile.TemporaryDirectory(prefix="hintproof-", ignore_cleanup_errors=True) as scratch:
         try:
-            job = read_job(_first_line(requests))
+            job = _at_home(read_job(_first_line(requests)))
             threading.Thread(target=_watch, args=(requests, scratch), daemon=True).start()
             _perform(job, Path(scratch), teller)
         except BrokenPipeError:
             _leave(scratch)
+        except OtherVersionError:
+            teller.version()
         except HintproofError as error:
             teller.error(error)
         except Exception:  # noqa: BLE001 - whatever it is, the client has to tell it
             teller.fault(traceback.format_exc())
     return ExitCode.OK
+
+
+def _at_home(job: Job) -> Job:
+    """The job with this place's own programs after those that the client shows."""
+    if job.environ is None:
+        return job
+    own = os.environ.get("PATH") or os.defpath
+    path = os.pathsep.join(filter(None, [job.environ.get("PATH", ""), own]))
+    return dataclasses.replace(job, environ={**job.environ, "PATH": path})
 
 
 def _perform(job: Job, scratch: Path, teller: Teller) -> None:

@@ -37,9 +37,10 @@ ANSWERS: Mapping[Task, type[Answer]] = {
 class Job:
     """One thing to do with one server; nothing of it is resolved.
 
-    ``run`` is the run's id, where evidence is kept. ``command`` is what the user typed in ``cwd``, an absolute path; ``invocation`` is hintproof's own command
-    line, for the report. ``environ`` are the variables that decide what the words mean (PATH, HOME, ...; None:
-    those of the process). ``stands_for`` is the command that a runner among the words (npx, uvx) would run,
+    ``run`` is the run's id, where evidence is kept. ``command`` is what the user typed in ``cwd``, an absolute
+    path; ``invocation`` is hintproof's own command line, for the report. ``environ`` are the variables that
+    decide what the words mean (PATH, HOME, ...; None: those of the process); in a container its own programs
+    come after those in PATH. ``stands_for`` is the command that a runner among the words (npx, uvx) would run,
     where that is known already.
 
     By task: ``examples`` are argument sets of the user by tool (verify); ``tool`` and ``arguments`` say what

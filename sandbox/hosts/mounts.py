@@ -61,24 +61,28 @@ def arrange(shown: Iterable[str], standing: Iterable[str] = ()) -> View:
     Raises:
         UsageError: a path goes in a circle, or has a name that no container can be told.
     """
-    sources: dict[str, str] = {}
+    binds: list[Bind] = []
     for path in shown:
         real = os.path.realpath(path)
-        for name in _names(path):
-            if os.path.exists(real) and not _is_the_containers(name):
-                sources[name] = real
+        names = [name for name in _names(path) if not _is_the_containers(name)]
+        if os.path.exists(real):
+            binds += [Bind(real, name) for name in names]
+    return outermost(
+        binds, (name for path in standing for name in _names(path) if not _is_the_containers(name))
+    )
+
+
+def outermost(binds: Iterable[Bind], standing: Iterable[str]) -> View:
+    """The binds that are inside no other, and the standing folders that they do not bring about."""
+    sources = {bind.target: bind.source for bind in binds}
     kept: list[str] = []
     for name in sorted(sources):  # an outer folder comes before what is in it
         if not any(_covers(outer, name) for outer in kept):
             kept.append(name)
     folders: list[str] = []
-    for name in sorted(
-        {name for path in standing for name in _names(path)}, reverse=True
-    ):  # inner ones first
+    for name in sorted(set(standing) - {"/"}, reverse=True):  # an inner folder brings about the outer ones
         stands = any(_covers(name, inner) for inner in (*kept, *folders))
-        if name != "/" and not (
-            stands or _is_the_containers(name) or any(_covers(outer, name) for outer in kept)
-        ):
+        if not stands and not any(_covers(outer, name) for outer in kept):
             folders.append(name)
     return View(tuple(Bind(sources[name], name) for name in kept), tuple(folders))
 

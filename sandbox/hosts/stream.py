@@ -17,7 +17,15 @@ from typing import Any, get_args
 
 import sandbox
 from sandbox import errors
-from sandbox.errors import EngineFaultError, EvidenceError, HintproofError, ImageMissingError, StreamError
+from sandbox.containers.ownimage import BUILD
+from sandbox.errors import (
+    EngineFaultError,
+    EvidenceError,
+    HintproofError,
+    ImageMissingError,
+    NoDockerHostError,
+    StreamError,
+)
 from sandbox.events import Event, Listener
 from sandbox.evidence.codec import decode, encode
 from sandbox.evidence.runs import RunFolder
@@ -36,7 +44,7 @@ _EVENTS: Mapping[str, type[Event]] = {kind.__name__: kind for kind in get_args(E
 _ERRORS: Mapping[str, type[HintproofError]] = {
     name: kind
     for name, kind in vars(errors).items()
-    if isinstance(kind, type) and issubclass(kind, HintproofError)
+    if isinstance(kind, type) and issubclass(kind, HintproofError) and not issubclass(kind, NoDockerHostError)
 }
 
 
@@ -49,16 +57,17 @@ def read_job(line: bytes) -> Job:
     """The job in a line.
 
     Raises:
-        ImageMissingError: the client is of another version of hintproof.
+        OtherVersionError: the client is of another version of hintproof.
         EvidenceError: it is no job.
     """
     data = json.loads(line)
     if data["version"] != sandbox.__version__:
-        raise ImageMissingError(
-            f"the container holds hintproof {sandbox.__version__}, and this is hintproof {data['version']}. "
-            "Build the container's image anew: hintproof doctor --build"
-        )
+        raise OtherVersionError
     return decode(Job, data["job"])
+
+
+class OtherVersionError(Exception):
+    """The two ends of the stream are of different versions."""
 
 
 class Teller:
@@ -93,6 +102,10 @@ class Teller:
         """Tell an error that people are meant to read."""
         kind = next(each.__name__ for each in type(error).__mro__ if each.__name__ in _ERRORS)
         self._say({"error": kind, "message": encode(str(error))})
+
+    def version(self) -> None:
+        """Tell of which version this engine is, where the client is of another."""
+        self._say({"version": sandbox.__version__})
 
     def fault(self, trace: str) -> None:
         """Tell an exception that nobody foresaw."""
@@ -151,6 +164,11 @@ def _read(line: bytes, job: Job) -> Event | _Piece | _Answered | HintproofError:
                 return _Piece(name, base64.b64decode(data, validate=True), more)
             case {"answer": data}:
                 return _Answered(decode(ANSWERS[job.task], data))
+            case {"version": str(version)}:
+                return ImageMissingError(
+                    f"the container's image holds hintproof {version}, and this is {sandbox.__version__}",
+                    f"build it anew: {BUILD}",
+                )
             case {"error": "EngineFaultError", "message": str(text)}:
                 return EngineFaultError(f"the engine in the container failed.\n{text}\n{_OUR_FAULT}")
             case {"error": str(kind), "message": str(text)} if kind in _ERRORS:

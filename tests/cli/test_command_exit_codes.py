@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from commands import HERE, USER_ADMIN, Hintproof, Verified, rogue, server
 
+NOWHERE = "unix:///nowhere/docker.sock"
 WALLED = (sys.executable, str(HERE / "in_a_bare_place.py"), "walled", "-")
 
 
@@ -75,9 +76,11 @@ def test_3_when_the_server_does_not_start_with_its_last_words(hintproof: Hintpro
 
 
 def test_4_where_there_can_be_no_sandbox_with_the_cure(hintproof: Hintproof) -> None:
-    done = hintproof("verify", *rogue("words"), before=WALLED)
-    assert done.code == 4, done.err
-    assert "max_user_namespaces" in done.err
+    for host in ("local", "auto"):
+        done = hintproof("verify", "--host", host, *rogue("words"), before=WALLED, DOCKER_HOST=NOWHERE)
+        assert done.code == 4, done.err
+        assert "max_user_namespaces" in done.err
+        assert ("no Docker engine listens" in done.err) == (host == "auto")
 
     doctor = hintproof("doctor", "--host", "local", before=WALLED)
     assert doctor.code == 4

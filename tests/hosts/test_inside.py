@@ -15,7 +15,7 @@ from standin import HONEST, LYING, PATIENCE_S, ROGUE, ROOT, StandIn, job
 
 from sandbox.errors import (
     EngineFaultError,
-    NoSandboxError,
+    ImageMissingError,
     NothingVerifiedError,
     ServerStartError,
     TargetNotFoundError,
@@ -152,7 +152,7 @@ def test_what_nobody_foresaw_arrives_with_its_traceback(standin: StandIn) -> Non
 def test_a_client_of_another_version_is_told_what_to_do(standin: StandIn) -> None:
     message = json.loads(write_job(job(LYING)))
     standin.send(json.dumps({**message, "version": "0.0.0"}).encode() + b"\n")
-    with pytest.raises(NoSandboxError, match="hintproof doctor --build"):
+    with pytest.raises(ImageMissingError, match="hintproof doctor --build"):
         hear(standin.lines(), job(LYING), None, lambda _: None)
 
 
