@@ -47,8 +47,8 @@ class Box:
     context manager.
 
     ``stdin`` and ``stdout`` are the engine's ends of the server's pipes, ``tap`` is the packet tap,
-    ``events`` the system calls, ``layers`` the files; all of them are the box's and end with it. Any thread
-    may use a box.
+    ``events`` the system calls, ``layers`` the files; all of them are the box's and end with it. ``user`` is the
+    server's user id as the host numbers it. Any thread may use a box.
     """
 
     def __init__(
@@ -56,6 +56,7 @@ class Box:
         name: str,
         ends: Ends,
         *,
+        user: int,
         limits: Limits,
         layers: tuple[Layer, ...],
         canaries: Canaries,
@@ -63,6 +64,7 @@ class Box:
         forget: Callable[[Box], None],
     ) -> None:
         self.name = name
+        self.user = user
         self.init_pid = ends.init_pid
         self.stdin = ends.stdin
         self.stdout = ends.stdout

@@ -34,12 +34,13 @@ class Layout:
     files: list[str] = field(default_factory=list)
 
 
-def lay_out(exposures: Sequence[Exposure]) -> Layout:
-    """Lay out the system's folders and the exposures. Reads the host's file system.
+def lay_out(exposures: Sequence[Exposure], system: Sequence[str] = SYSTEM_FOLDERS) -> Layout:
+    """Lay out the system's folders, none where an image takes their place, and the exposures. Reads the host's file
+    system.
 
     Raises UsageError for an exposure that would cover what the box has of its own, and for too many of them.
     """
-    folders = {path for path in SYSTEM_FOLDERS if os.path.isdir(path) and not os.path.islink(path)}
+    folders = {path for path in system if os.path.isdir(path) and not os.path.islink(path)}
     files: set[str] = set()
     links: dict[str, str] = {}
     for exposure in exposures:
@@ -57,7 +58,7 @@ def lay_out(exposures: Sequence[Exposure]) -> Layout:
     mounts = _mount_points()
     for path in sorted(roots):
         _add(layout, path, mounts)
-    system_links = {path for path in SYSTEM_FOLDERS if os.path.islink(path)}
+    system_links = {path for path in system if os.path.islink(path)}
     layout.links += sorted(
         (path, target)
         for path, target in links.items()

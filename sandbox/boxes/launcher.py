@@ -16,7 +16,9 @@ from sandbox.boxes.exposures import Layout, lay_out
 from sandbox.boxes.plan import BoxPlan, Exposure
 from sandbox.boxes.rungs import climb
 from sandbox.errors import BoxLostError
-from sandbox.linux.order import LayerOrder, Order, StepError
+from sandbox.linux.base import HOSTNAME, SYSTEM_FOLDERS
+from sandbox.linux.namespaces import server_owner
+from sandbox.linux.order import SERVER_ID, LayerOrder, Order, StepError
 
 _MIB = 1 << 20
 
@@ -29,16 +31,24 @@ _ENVIRONMENT = {
 }
 
 
+_IMAGE_ENVIRONMENT = {
+    "HOSTNAME": HOSTNAME,
+    "PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
+}
+"""What an image's own environment is laid over, as a container engine has it (runtime specification of Docker)."""
+
+
 class Launcher:
     """Launches boxes on one rung of the ladder. Close it, or use it as a context manager. Any thread may use it."""
 
     def __init__(self, daemon: Daemon) -> None:
         self.rung: str = daemon.rung
         self._daemon = daemon
+        self._user = server_owner()
         self._attendant = Attendant()
         self._watch = CanaryWatch()
         self._names = itertools.count(1)
-        self._layouts: dict[tuple[Exposure, ...], Layout] = {}
+        self._layouts: dict[tuple[tuple[Exposure, ...], bool], Layout] = {}
         self._boxes: set[Box] = set()
         self._lock = threading.Lock()
 
@@ -99,15 +109,14 @@ class Launcher:
         self._daemon.close()
 
     def _order(self, plan: BoxPlan) -> Order:
-        with self._lock:
-            layout = self._layouts.get(plan.exposures) or lay_out(plan.exposures)
-            self._layouts[plan.exposures] = layout
-        limits = plan.limits
+        layout, limits, image = self._layout(plan), plan.limits, plan.image
+        home = plan.home if image is None else image.home
+        defaults = _ENVIRONMENT if image is None else _IMAGE_ENVIRONMENT
         return Order(
             argv=plan.argv,
-            env={**_ENVIRONMENT, "HOME": plan.home, **plan.env},
+            env={**defaults, "HOME": home, **plan.env},
             cwd=plan.cwd,
-            home=plan.home,
+            home=home,
             layers=tuple(LayerOrder(path, path) for path in layout.layers),
             folders=tuple(layout.folders),
             links=tuple(layout.links),
@@ -117,15 +126,28 @@ class Launcher:
             file_size=limits.file_mb * _MIB,
             open_files=limits.open_files,
             disk_size=limits.disk_mb * _MIB,
+            image="" if image is None else image.path,
+            user=SERVER_ID if image is None else image.user,
+            group=SERVER_ID if image is None else image.group,
         )
+
+    def _layout(self, plan: BoxPlan) -> Layout:
+        key = (plan.exposures, plan.image is None)
+        with self._lock:
+            layout = self._layouts.get(key)
+            if layout is None:
+                layout = lay_out(plan.exposures, SYSTEM_FOLDERS if plan.image is None else ())
+                self._layouts[key] = layout
+        return layout
 
     def _start_server(self, plan: BoxPlan, ends: Ends) -> Box:
         canaries = self._watch.watch(ends.root, plan.canaries)
         ends.go()
-        layers = _layers(self._layouts[plan.exposures], ends)
+        layers = _layers(self._layout(plan), ends)
         return Box(
             f"box-{next(self._names)}",
             ends,
+            user=self._user,
             limits=plan.limits,
             layers=layers,
             canaries=canaries,

@@ -12,16 +12,26 @@ from sandbox.boxes.canaries import CanaryWatch
 from sandbox.boxes.daemon import Daemon
 from sandbox.boxes.exposures import lay_out
 from sandbox.errors import BoxLostError, NoSandboxError
+from sandbox.linux import powers
 from sandbox.linux.namespaces import RungName
 from sandbox.linux.order import LayerOrder, Order, StepError
 from sandbox.model import HOME, Limits
 
-_RUNGS: tuple[RungName, ...] = ("root", "user")
-
-_MEANING = {
+_MEANING: dict[RungName, str] = {
     "root": "namespaces made by root, servers under an id of nobody",
+    "mapped": "the same by a root with few capabilities, in a user namespace of its own",
     "user": "namespaces made by an unprivileged user",
+    "plain": "namespaces made by root but no user namespaces, servers under an id of nobody",
 }
+
+_TO_READ = ("DAC_OVERRIDE",)
+
+_NEEDED: dict[RungName, tuple[str, ...]] = {
+    "root": powers.TO_BE_ROOT,
+    "mapped": powers.TO_MAP,
+    "plain": powers.TO_DO_WITHOUT,
+}
+"""The capabilities without which a rung is not even tried."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +51,7 @@ def climb() -> Daemon:
     Raises NoSandboxError with every rung's reason and cure.
     """
     failed = []
-    for name in _RUNGS:
+    for name in _order():
         outcome = _try(name)
         if isinstance(outcome, Daemon):
             return outcome
@@ -54,7 +64,7 @@ def ladder() -> list[Rung]:
     """Try every rung and, on the first that carries, every instrument; for ``hintproof doctor``."""
     rungs = []
     carried = False
-    for name in _RUNGS:
+    for name in _order():
         outcome = _try(name)
         if isinstance(outcome, Rung):
             rungs.append(outcome)
@@ -67,10 +77,14 @@ def ladder() -> list[Rung]:
     return rungs
 
 
+def _order() -> tuple[RungName, ...]:
+    return ("root", "mapped" if os.geteuid() == 0 else "user", "plain")
+
+
 def _try(name: RungName) -> Daemon | Rung:
-    if name == "root" and os.geteuid() != 0:
-        cure = "run hintproof as root, or make the other rung work"
-        return Rung(name, False, _MEANING[name], "hintproof does not run as root", cure)
+    refused = _refusal(name)
+    if refused is not None:
+        return refused
     daemon = None
     try:
         daemon = Daemon(name)
@@ -84,6 +98,26 @@ def _try(name: RungName) -> Daemon | Rung:
             daemon.close()
         return _failed(name, failure)
     return daemon
+
+
+def _refusal(name: RungName) -> Rung | None:
+    """Why a rung cannot be, as far as that is known without trying it."""
+    needed = _NEEDED.get(name, ())
+    if needed and os.geteuid() != 0:
+        cure = "run hintproof as root, or make another rung work"
+        return Rung(name, False, _MEANING[name], "hintproof does not run as root", cure)
+    lacked = powers.missing(needed)
+    if lacked:
+        why = f"root lacks the capabilities {' '.join(lacked)} here"
+        cure = f"inside a container, start it with {' '.join(f'--cap-add {one}' for one in lacked)}"
+        return Rung(name, False, _MEANING[name], why, cure)
+    if name == "mapped" and not powers.has_settled() and powers.missing(_TO_READ):
+        why = "this process cannot read what servers write, for it entered no user namespace when it started"
+        cure = (
+            "call sandbox.linux.powers.settle() before the first thread, or add the capability DAC_OVERRIDE"
+        )
+        return Rung(name, False, _MEANING[name], why, cure)
+    return None
 
 
 def _trial_order() -> Order:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import importlib
+import os
 import sys
 import traceback
 from collections.abc import Sequence
@@ -80,6 +81,10 @@ def cli() -> None:
       hintproof verify -- npx -y @modelcontextprotocol/server-filesystem ~/notes
       hintproof investigate delete_user -- python server.py
     """
+    if sys.platform == "linux" and os.geteuid() == 0:
+        from sandbox.linux.powers import settle
+
+        settle()
 
 
 def main() -> None:

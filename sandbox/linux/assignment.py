@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from sandbox.linux.base import Lower
+from sandbox.linux.namespaces import Ids
 from sandbox.linux.order import Order
 from sandbox.model import SeedEntry
 
@@ -26,12 +27,13 @@ class Sources:
 class Assignment:
     """One box to run.
 
-    ``extra_size`` is what files and seeds need in the scratch beyond the order's ``disk_size``, in bytes;
+    ``ids`` say who is who in it; ``extra_size`` is what files and seeds need in the scratch beyond the order's ``disk_size``, in bytes;
     ``stdio`` are the server's ends of its three pipes; ``log`` is the event log; ``gateway`` the socket on
     which listeners are passed on; ``proc`` the host's /proc.
     """
 
     order: Order
+    ids: Ids
     sources: Sources
     seeds: tuple[SeedEntry, ...]
     extra_size: int

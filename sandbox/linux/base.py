@@ -14,7 +14,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from sandbox.linux import syscalls
-from sandbox.linux.order import SERVER_ID, step
+from sandbox.linux.namespaces import Ids
+from sandbox.linux.order import step
 from sandbox.model import HOME
 
 BASE = "/sys"
@@ -74,18 +75,16 @@ _ETC = tuple(
 
 _ETC_FILE_LIMIT = 1 << 20
 
+NETWORK_FILES = {
+    "/etc/hostname": f"{HOSTNAME}\n",
+    "/etc/hosts": f"127.0.0.1 localhost\n127.0.1.1 {HOSTNAME}\n::1 localhost ip6-localhost ip6-loopback\n",
+    "/etc/resolv.conf": f"nameserver {NAME_SERVER}\n",
+}
+"""What tells a box where it is; it replaces an image's own files too."""
+
 _OWN_ETC = {
-    "passwd": (
-        "root:x:0:0:root:/root:/bin/sh\n"
-        f"user:x:{SERVER_ID}:{SERVER_ID}:user:{HOME}:/bin/sh\n"
-        "nobody:x:65534:65534:nobody:/nonexistent:/usr/sbin/nologin\n"
-    ),
-    "group": f"root:x:0:\nuser:x:{SERVER_ID}:\nnogroup:x:65534:\n",
-    "hostname": f"{HOSTNAME}\n",
-    "hosts": f"127.0.0.1 localhost\n127.0.1.1 {HOSTNAME}\n::1 localhost ip6-localhost ip6-loopback\n",
     "machine-id": "b08dfa6083e7567a1921a715000001fb\n",  # the example of machine-id(5)
     "nsswitch.conf": "passwd: files\ngroup: files\nhosts: files dns\nnetworks: files\nservices: files\nprotocols: files\n",
-    "resolv.conf": f"nameserver {NAME_SERVER}\n",
 }
 
 
@@ -105,8 +104,9 @@ class Base:
     proc: int
 
 
-def build(server: int) -> Base:
-    """Build the base. ``server`` is the server's id as the daemon sees it. Raises StepError."""
+def build(server: int, ids: Ids) -> Base:
+    """Build the base. ``server`` is the server's id as the daemon sees it, ``ids`` are those of a box of the
+    host's system. Raises StepError."""
     with step("mount a tmpfs"):
         proc = os.open("/proc", os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
         syscalls.mount("tmpfs", BASE, "tmpfs", syscalls.MS_NOSUID, _BASE_SIZE)
@@ -115,7 +115,7 @@ def build(server: int) -> Base:
     with step("bind the devices"):
         _build_devices()
     with step("copy the system's settings"):
-        _build_skeleton(server)
+        _build_skeleton(server, ids)
         skeleton = os.open(SKELETON, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     return Base(Lower(SKELETON, skeleton), proc)
 
@@ -133,7 +133,7 @@ def _build_devices() -> None:
         os.symlink(target, f"{DEVICES}/{name}")
 
 
-def _build_skeleton(server: int) -> None:
+def _build_skeleton(server: int, ids: Ids) -> None:
     for name, mode in _FOLDERS.items():
         path = f"{SKELETON}/{name}"
         os.mkdir(path)
@@ -148,13 +148,26 @@ def _build_skeleton(server: int) -> None:
     for pattern in _ETC:
         for path in glob.glob(f"/etc/{pattern}"):
             _copy(path, SKELETON + path)
-    for name, text in _OWN_ETC.items():
+    for path, text in NETWORK_FILES.items():
+        Path(SKELETON + path).write_text(text)
+    for name, text in {**_OWN_ETC, **_accounts(ids)}.items():
         Path(SKELETON, "etc", name).write_text(text)
     os.makedirs(f"{SKELETON}/etc/ssl/certs", exist_ok=True)
     os.mkdir(SKELETON + HOME)
     os.chown(SKELETON + HOME, server, server)
     if server == os.geteuid():
         _write_protect(SKELETON)
+
+
+def _accounts(ids: Ids) -> dict[str, str]:
+    return {
+        "passwd": (
+            "root:x:0:0:root:/root:/bin/sh\n"
+            f"user:x:{ids.user}:{ids.group}:user:{HOME}:/bin/sh\n"
+            "nobody:x:65534:65534:nobody:/nonexistent:/usr/sbin/nologin\n"
+        ),
+        "group": f"root:x:0:\nuser:x:{ids.group}:\nnogroup:x:65534:\n",
+    }
 
 
 def _write_protect(skeleton: str) -> None:

@@ -17,7 +17,6 @@ import select
 import signal
 import socket
 import stat
-import sys
 from collections.abc import Sequence
 
 from sandbox.linux import base, namespaces, seccomp, seeds, syscalls
@@ -26,7 +25,7 @@ from sandbox.linux.base import Base
 from sandbox.linux.forking import fork
 from sandbox.linux.layers import Layers
 from sandbox.linux.namespaces import RungName
-from sandbox.linux.order import Order, StepError, step
+from sandbox.linux.order import SERVER_ID, Order, StepError, step
 from sandbox.linux.warden import run_warden
 from sandbox.model import SeedEntry
 
@@ -41,7 +40,8 @@ class Daemon:
         self._control = control
         self._rung = rung
         self._server = namespaces.server_id(rung)
-        self._base: Base = base.build(self._server)
+        inside = namespaces.box_ids(rung, self._server, SERVER_ID, SERVER_ID)
+        self._base: Base = base.build(self._server, inside)
         self._layers = Layers(self._server)
         self._seeds: dict[str, tuple[SeedEntry, ...]] = {"": ()}
         self._wardens: dict[int, int] = {}
@@ -90,7 +90,8 @@ class Daemon:
         entries = self._seeds[order.seeds]
         extra_size = seeds.total_size(entries)
         with step("open what the box may see"):
-            lowers = [self._base.skeleton, *(self._layers.provide(layer.lower) for layer in order.layers)]
+            root = self._layers.provide(order.image) if order.image else self._base.skeleton
+            lowers = [root, *(self._layers.provide(layer.lower) for layer in order.layers)]
             for _, source in order.files:
                 file = os.open(source, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
                 opened.append(file)
@@ -98,8 +99,10 @@ class Daemon:
                 if not stat.S_ISREG(facts.st_mode):
                     raise OSError(errno.EINVAL, f"{source} is no regular file")
                 extra_size += facts.st_size
+        ids = namespaces.box_ids(self._rung, self._server, order.user, order.group)
         assignment = Assignment(
             order,
+            ids,
             Sources(tuple(lowers), tuple(opened)),
             entries,
             extra_size,
@@ -123,7 +126,7 @@ class Daemon:
             self._poller.register(handle, select.POLLIN)
             # About a millisecond; the warden can do nothing but ask or die.
             if mine.recv(16):
-                namespaces.map_ids(warden, self._rung, self._server)
+                namespaces.map_ids(warden, ids)
                 mine.send(b"k")
 
 
@@ -153,7 +156,3 @@ def main(descriptor: int, rung: RungName) -> int:
     control.send(json.dumps({"ready": True}).encode())
     daemon.serve()
     return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main(int(sys.argv[1]), "root" if sys.argv[2] == "root" else "user"))

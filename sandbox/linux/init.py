@@ -16,7 +16,6 @@ import socket
 from sandbox.linux import syscalls
 from sandbox.linux.assignment import Assignment
 from sandbox.linux.forking import fork
-from sandbox.linux.order import SERVER_ID
 from sandbox.linux.root import build
 from sandbox.linux.server import become_server
 
@@ -38,9 +37,8 @@ def run_init(assignment: Assignment, box: socket.socket, handover: socket.socket
     syscalls.close_all_but([*ours, *lowers, *assignment.sources.files])
     root = build(assignment)
     socket.send_fds(box, [json.dumps({"built": len(lowers)}).encode()], [*root.descriptors, *lowers])
-    spare = 2 if os.geteuid() == SERVER_ID else 0  # the warden and this process are the server's user too
     wakeups = _catch_child_signals()
-    server = fork(lambda: become_server(assignment.order, box, handover, assignment.stdio, spare), box)
+    server = fork(lambda: become_server(assignment, box, handover), box)
     syscalls.close_all_but([0, 1, 2, box.fileno(), *wakeups])
     _reap(server, box, wakeups[0])
     return 0

@@ -8,6 +8,7 @@ server are one. Where the file system has no id-mapped mounts, the folder is bou
 
 from __future__ import annotations
 
+import errno
 import os
 import socket
 from pathlib import Path
@@ -49,9 +50,12 @@ class Layers:
 
     def _bind_mapped(self, path: str, target: str, owner: tuple[int, int]) -> bool:
         """Bind so that files of ``owner`` (user, group) are the server's; False where that cannot be."""
-        if owner not in self._namespaces:
-            self._namespaces[owner] = _namespace_that_maps(owner, self._server)
-        tree = syscalls.open_tree(path)
+        try:
+            if owner not in self._namespaces:
+                self._namespaces[owner] = _namespace_that_maps(owner, self._server)
+            tree = syscalls.open_tree(path)
+        except OSError:  # no user namespaces here
+            return False
         try:
             syscalls.map_mount_ids(tree, self._namespaces[owner])
         except OSError:  # EINVAL: not this file system; EPERM: not in this container
@@ -69,7 +73,10 @@ def _kernel() -> tuple[int, ...]:
 
 
 def _namespace_that_maps(owner: tuple[int, int], server: int) -> int:
-    """A descriptor of a user namespace in which an owner's ids stand for the server's, and 0 for itself."""
+    """A descriptor of a user namespace in which an owner's ids stand for the server's, and 0 for itself.
+
+    Raises OSError where there are none.
+    """
     mine, theirs = socket.socketpair()
     child = os.fork()
     if child == 0:
@@ -79,11 +86,12 @@ def _namespace_that_maps(owner: tuple[int, int], server: int) -> int:
             theirs.send(b"u")
             theirs.recv(1)
         finally:
-            os._exit(0)
+            os._exit(0)  # an end that says nothing tells the failure
     theirs.close()
     try:
         with mine:
-            mine.recv(1)
+            if not mine.recv(1):
+                raise OSError(errno.EPERM, "no user namespace can be made")
             for name, identity in zip(("uid_map", "gid_map"), owner, strict=True):
                 roots = "" if identity == 0 else "0 0 1\n"
                 Path(f"/proc/{child}/{name}").write_text(f"{roots}{identity} {server} 1\n")

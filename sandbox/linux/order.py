@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from sandbox.model import Json
 
 SERVER_ID = 1000
-"""User id and group id of the server inside its box, in every mode."""
+"""User id and group id of a server in a box of the host's system, wherever ids can be chosen."""
 
 GO = b"go"
 """Sent on a box's socket when its server may be executed."""
@@ -32,7 +32,9 @@ class Order:
 
     ``env`` is the server's whole environment. No layer lies inside another one. ``folders`` (path, permission
     bits), ``links`` (path, target) and ``files`` (path in the box, path on the host) are put into the root
-    before the seeds; ``seeds`` is the name of a set registered before, or "". Sizes are bytes.
+    before the seeds; ``seeds`` is the name of a set registered before, or "". ``image`` is the folder of the host
+    that the root shows, or "" for the host's own system. ``user`` and ``group`` are the ids that the server wants.
+    Sizes are bytes.
     """
 
     argv: tuple[str, ...]
@@ -48,6 +50,9 @@ class Order:
     file_size: int
     open_files: int
     disk_size: int
+    image: str = ""
+    user: int = SERVER_ID
+    group: int = SERVER_ID
 
     def encode(self) -> bytes:
         """The order as JSON."""
@@ -71,6 +76,9 @@ class Order:
             file_size=raw["file_size"],
             open_files=raw["open_files"],
             disk_size=raw["disk_size"],
+            image=raw["image"],
+            user=raw["user"],
+            group=raw["group"],
         )
 
 

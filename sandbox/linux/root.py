@@ -18,14 +18,18 @@ from dataclasses import dataclass
 
 from sandbox.linux import syscalls
 from sandbox.linux.assignment import Assignment
-from sandbox.linux.base import DEVICES, SCRATCH
-from sandbox.linux.order import SERVER_ID, step
+from sandbox.linux.base import DEVICES, NETWORK_FILES, SCRATCH
+from sandbox.linux.namespaces import Ids
+from sandbox.linux.order import step
 from sandbox.linux.seeds import Place, Planter, copy_attributes
 
 _ROOT = f"{SCRATCH}/root"
 
 _INODES_PER_MIB = 200
 _SHARED_MEMORY = "size=64m,nr_inodes=10k,mode=1777"
+
+_IMAGE_FOLDERS = {"/dev": 0o755, "/proc": 0o555, "/sys": 0o555, "/tmp": 0o1777, "/var/tmp": 0o1777}
+"""What a box has of its own on top of an image, which need not have any of it."""
 
 _SEALED = ("sys", "irq", "bus", "fs", "sysrq-trigger", "acpi", "scsi", "asound", "driver", "mtrr")
 """Parts of /proc that are readable, never writable, whoever asks."""
@@ -79,7 +83,7 @@ def build(assignment: Assignment) -> Root:
     with step("mount /dev"):
         shared_memory = _mount_devices()
     with step("mount /proc"):
-        _mount_proc()
+        _mount_proc(own_users=assignment.ids.maps is not None)
     with step("change the root"):
         opened = tuple(_open_folder(path) for path in uppers)
         os.chdir(_ROOT)
@@ -118,25 +122,36 @@ def _make_uppers(lowers: Sequence[str]) -> list[str]:
 
 
 def _fill(assignment: Assignment, uppers: Sequence[str]) -> None:
-    order, sources = assignment.order, assignment.sources
+    order, ids, sources = assignment.order, assignment.ids, assignment.sources
     prefixes = ("/", *(layer.path for layer in order.layers))
     lowers = [lower.path for lower in sources.lowers]
     places = [Place(*place) for place in zip(prefixes, uppers, lowers, strict=True)]
     # A mount point lies in the layer that will be covered there.
-    root_only = Planter(places[:1])
+    root_only = Planter(places[:1], (ids.user, ids.group))
+    if order.image:
+        _complete_image(root_only, ids)
     for path, mode in order.folders:
-        root_only.folder(path, mode, os.getuid())
+        root_only.folder(path, mode, ids.system)
     for layer in order.layers:
         root_only.mount_point(layer.path)
     for path, target in order.links:
         root_only.link(path, target)
     for (path, _), source in zip(order.files, sources.files, strict=True):
         root_only.copy(path, source)
-    planter = Planter(places)
-    planter.folder(order.home, 0o755, SERVER_ID)
+    planter = Planter(places, (ids.user, ids.group))
+    if not (order.image and planter.has_below(order.home)):
+        planter.folder(order.home, 0o755, (ids.user, ids.group))
     for seed in assignment.seeds:
         planter.plant(seed)
     planter.finish()
+
+
+def _complete_image(planter: Planter, ids: Ids) -> None:
+    for path, mode in _IMAGE_FOLDERS.items():
+        planter.folder(path, mode, ids.system)
+    mode = 0o444 if ids.system_is_servers else 0o644
+    for path, text in NETWORK_FILES.items():
+        planter.write(path, text.encode(), mode, ids.system)
 
 
 def _mount_overlay(number: int, lower: str, target: str) -> None:
@@ -164,12 +179,13 @@ def _mount_devices() -> int:
     return _open_folder(f"{target}/shm")
 
 
-def _mount_proc() -> None:
+def _mount_proc(*, own_users: bool) -> None:
     target = f"{_ROOT}/proc"
     flags = syscalls.MS_NOSUID | syscalls.MS_NODEV | syscalls.MS_NOEXEC
     # A server sees its own processes, not init, which was forked from the daemon and shows its command line.
     syscalls.mount("proc", target, "proc", flags, "hidepid=2")
-    syscalls.write_setting(f"{target}/sys/user/max_user_namespaces", "0")
+    if own_users:  # else it is the machine's setting, and the server's filter has to do
+        syscalls.write_setting(f"{target}/sys/user/max_user_namespaces", "0")
     for name in _SEALED:
         path = f"{target}/{name}"
         if os.path.exists(path):

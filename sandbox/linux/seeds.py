@@ -15,7 +15,6 @@ import struct
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from sandbox.linux.order import SERVER_ID
 from sandbox.model import SeedEntry
 
 _LENGTH = struct.Struct("=Q")
@@ -55,16 +54,18 @@ class Place:
 
 
 class Planter:
-    """Writes entries, owned by ``owner``, into upper layers that no server can see yet.
+    """Writes entries, owned by ``owner`` (user, group), into upper layers that no server can see yet.
 
     A folder that an entry needs and that is not there gets the mode and owner of the same folder in the lower
-    layer; where there is none, mode 755 and its parent's owner.
+    layer; where there is none, its parent's owner, who may write to it if the parent was open to that. No
+    symlink of a lower layer is followed: a folder that is made covers it.
     """
 
-    def __init__(self, places: Sequence[Place], owner: int = SERVER_ID) -> None:
+    def __init__(self, places: Sequence[Place], owner: tuple[int, int]) -> None:
         self._owner = owner
         self._places = sorted(places, key=lambda place: len(place.prefix), reverse=True)
         self._folders: dict[str, str] = {}
+        self._lowers: dict[str, str] = {}
         self._times: list[tuple[str, float]] = []
 
     def plant(self, entry: SeedEntry) -> None:
@@ -76,19 +77,27 @@ class Planter:
         target = self._prepare(entry.path)
         match entry.kind:
             case "file":
-                self._write(target, entry)
+                _write(target, entry.content, entry.mode, self._owner, entry.mtime)
             case "symlink":
                 os.symlink(entry.target, target)
-                os.chown(target, self._owner, self._owner, follow_symlinks=False)
+                os.chown(target, *self._owner, follow_symlinks=False)
                 os.utime(target, (entry.mtime, entry.mtime), follow_symlinks=False)
             case _:
                 raise ValueError(f"no kind of seed: {entry.kind}")
 
-    def folder(self, path: str, mode: int, owner: int) -> None:
+    def folder(self, path: str, mode: int, owner: tuple[int, int]) -> None:
         """Make a folder, or change the one that is there."""
         target = self._folder(path, like_lower=False)
-        os.chown(target, owner, owner)
+        os.chown(target, *owner)
         os.chmod(target, mode)
+
+    def has_below(self, path: str) -> bool:
+        """Whether a lower layer has a folder there."""
+        return self._lower(path) != ""
+
+    def write(self, path: str, content: bytes, mode: int, owner: tuple[int, int]) -> None:
+        """Write a file that is not of the seeds."""
+        _write(self._prepare(path), content, mode, owner)
 
     def mount_point(self, path: str) -> None:
         """Make sure that there is a folder to mount something on."""
@@ -107,7 +116,7 @@ class Planter:
             while os.sendfile(copied, source, None, 1 << 30):
                 continue
             os.fchmod(copied, stat.S_IMODE(facts.st_mode))
-            os.fchown(copied, self._owner, self._owner)
+            os.fchown(copied, *self._owner)
             os.utime(copied, ns=(facts.st_atime_ns, facts.st_mtime_ns))
         finally:
             os.close(copied)
@@ -116,20 +125,6 @@ class Planter:
         """Set the folders' times, which every entry made in them has changed."""
         for target, mtime in self._times:
             os.utime(target, (mtime, mtime))
-
-    def _write(self, target: str, entry: SeedEntry) -> None:
-        # By descriptor: each path costs a walk through all its folders, for every entry of every box.
-        descriptor = os.open(target, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
-        try:
-            written = os.write(descriptor, entry.content) if entry.content else 0
-            while written < len(entry.content):
-                written += os.write(descriptor, memoryview(entry.content)[written:])
-            # The owner first: a change of it takes set-id bits away.
-            os.fchown(descriptor, self._owner, self._owner)
-            os.fchmod(descriptor, entry.mode)
-            os.utime(descriptor, (entry.mtime, entry.mtime))
-        finally:
-            os.close(descriptor)
 
     def _prepare(self, path: str) -> str:
         parent, _, name = path.rpartition("/")
@@ -158,19 +153,56 @@ class Planter:
             os.mkdir(folder, 0o755)
         except FileExistsError:  # made before as a mount point
             return folder
-        if like_lower:
-            self._attribute(folder, above, f"{place.lower}/{path[len(place.prefix) :]}")
+        if not like_lower:
+            return folder
+        lower = self._lower(path)
+        if lower:
+            copy_attributes(os.lstat(lower), folder)
+        else:
+            around = os.stat(above)
+            os.chown(folder, around.st_uid, around.st_gid)
+            os.chmod(folder, 0o555 | around.st_mode & stat.S_IWUSR)
         return folder
 
-    def _attribute(self, folder: str, above: str, lower: str) -> None:
-        try:
-            model = os.lstat(lower)
-        except (FileNotFoundError, NotADirectoryError):
-            parent = os.stat(above)
-            os.chown(folder, parent.st_uid, parent.st_gid)
-            os.chmod(folder, 0o755)
+    def _lower(self, path: str) -> str:
+        """The folder of a lower layer that one of the box stands for, or "" where there is none."""
+        known = self._lowers.get(path)
+        if known is not None:
+            return known
+        place = self._place(path)
+        if path == place.prefix:
+            found = place.lower
         else:
-            copy_attributes(model, folder)
+            parent, _, name = path.rpartition("/")
+            above = self._lower(parent or "/")
+            found = f"{above}/{name}" if above and _is_folder(f"{above}/{name}") else ""
+        self._lowers[path] = found
+        return found
+
+
+def _is_folder(path: str) -> bool:
+    try:
+        return stat.S_ISDIR(os.lstat(path).st_mode)
+    except FileNotFoundError:
+        return False
+
+
+def _write(
+    target: str, content: bytes, mode: int, owner: tuple[int, int], mtime: float | None = None
+) -> None:
+    # By descriptor: each path costs a walk through all its folders, for every entry of every box.
+    descriptor = os.open(target, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
+    try:
+        written = os.write(descriptor, content) if content else 0
+        while written < len(content):
+            written += os.write(descriptor, memoryview(content)[written:])
+        # The owner first: a change of it takes set-id bits away.
+        os.fchown(descriptor, *owner)
+        os.fchmod(descriptor, mode)
+        if mtime is not None:
+            os.utime(descriptor, (mtime, mtime))
+    finally:
+        os.close(descriptor)
 
 
 def copy_attributes(model: os.stat_result, folder: str) -> None:

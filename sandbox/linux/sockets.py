@@ -6,6 +6,7 @@ them, which takes microseconds, and the engine connects them; the observer's loo
 
 from __future__ import annotations
 
+import array
 import contextlib
 import json
 import socket
@@ -35,5 +36,7 @@ class SocketDesk:
                     sockets.append(made.enter_context(socket.socket(family, socket.SOCK_STREAM)).fileno())
             with contextlib.suppress(OSError):  # an engine that does not read, or has left, misses its answer
                 message = json.dumps({"sockets": len(sockets)}).encode()
-                socket.send_fds(self._box, [message], sockets, socket.MSG_DONTWAIT | socket.MSG_NOSIGNAL)
+                # Not socket.send_fds(), which ignores its flags (Python 3.11) and would wait.
+                rights = (socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", sockets))
+                self._box.sendmsg([message], [rights], socket.MSG_DONTWAIT | socket.MSG_NOSIGNAL)
         return True

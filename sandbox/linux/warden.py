@@ -21,10 +21,9 @@ from sandbox.linux.base import HOSTNAME
 from sandbox.linux.forking import fork
 from sandbox.linux.init import run_init
 from sandbox.linux.listeners import Listeners
-from sandbox.linux.namespaces import BOX_NAMESPACES
 from sandbox.linux.netlink import set_up_loopback
 from sandbox.linux.observer import observe
-from sandbox.linux.order import SERVER_ID, step
+from sandbox.linux.order import step
 from sandbox.linux.packets import open_tap
 from sandbox.linux.server import TAKEN
 from sandbox.linux.sockets import SocketDesk
@@ -39,7 +38,7 @@ def run_warden(assignment: Assignment, box: socket.socket, maps: socket.socket, 
     """
     syscalls.set_process_name("box-warden")
     with step("create the namespaces"):
-        syscalls.unshare(BOX_NAMESPACES)
+        syscalls.unshare(assignment.ids.namespaces)
     maps.send(b"map")
     if not maps.recv(1):
         return 1
@@ -62,7 +61,7 @@ def run_warden(assignment: Assignment, box: socket.socket, maps: socket.socket, 
     kept = [0, 1, 2, box.fileno(), handover.fileno(), assignment.log, assignment.proc]
     syscalls.close_all_but(kept if assignment.gateway is None else [*kept, assignment.gateway])
     init_handle = os.pidfd_open(init)
-    listeners = _open_network(assignment.gateway, box, init, init_handle)
+    listeners = _open_network(assignment, box, init, init_handle)
     listener = _take_listener(box, handover)
     if listener is not None:
         with step("observe the server"):
@@ -74,13 +73,14 @@ def run_warden(assignment: Assignment, box: socket.socket, maps: socket.socket, 
     return 0
 
 
-def _open_network(gateway: int | None, box: socket.socket, init: int, init_handle: int) -> Listeners:
+def _open_network(assignment: Assignment, box: socket.socket, init: int, init_handle: int) -> Listeners:
     """Set up the network while init builds the root, and tell the engine."""
+    gateway, group = assignment.gateway, assignment.ids.group
     with step("set up the network"):
         ipv6 = set_up_loopback()
     # As most systems set it: a ping is a contact, which a refusal would hide. Where /proc is read-only, it stays so.
     with contextlib.suppress(OSError):
-        syscalls.write_setting("/proc/sys/net/ipv4/ping_group_range", f"{SERVER_ID} {SERVER_ID}")
+        syscalls.write_setting("/proc/sys/net/ipv4/ping_group_range", f"{group} {group}")
     with step("open the packet tap"):
         tap = open_tap()
     listeners = Listeners(None if gateway is None else socket.socket(fileno=gateway))

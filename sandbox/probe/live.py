@@ -10,7 +10,6 @@ import anyio.to_thread
 from sandbox.effects import Collector, mark_background
 from sandbox.judge.counting import lasts
 from sandbox.model import (
-    HOME,
     Call,
     Effect,
     EffectKind,
@@ -65,7 +64,6 @@ class LiveBox:
     dirty: bool = False
     control: Step | None = None
     prepared: list[Step] = field(default_factory=list)
-    user: int | None = None
 
     @property
     def usable(self) -> bool:
@@ -74,8 +72,6 @@ class LiveBox:
 
     async def begin(self, idle_ms: float) -> None:
         """Take what start-up did out of the account, then record the idle control."""
-        home = self.session.box.look(HOME)
-        self.user = None if home is None else home.st_uid
         observed = await self.session.idle(0)
         self.startup_effects = await self._effects(observed)
         self.collector.begin()
@@ -128,9 +124,9 @@ class LiveBox:
         if kind is not StepKind.IDLE:
             effects = mark_background(effects, tuple(self.idle_effects))
         unreached = [(Reason.BOX_LIMIT, text) for _, text in observed.limits_hit]
-        if self.user is not None:
-            denied = denied_writes(observed.events, self.session.box.look, self.user)
-            unreached += [(Reason.REFUSED_BY_BOX, sentence) for sentence in denied]
+        box = self.session.box
+        denied = denied_writes(observed.events, box.look, box.user)
+        unreached += [(Reason.REFUSED_BY_BOX, sentence) for sentence in denied]
         step = Step(
             kind=kind,
             call=call,

@@ -1,4 +1,4 @@
-"""One launcher for all tests of boxes, on the rung that this user has."""
+"""Launchers for all tests of boxes: on the rung that this user has, and on each rung that this user can have."""
 
 from __future__ import annotations
 
@@ -9,11 +9,20 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from sandbox.boxes import Box, BoxPlan, Exposure, Launcher
+from sandbox.boxes.daemon import Daemon
+
+RUNGS = ("root", "mapped", "plain") if os.geteuid() == 0 else ("user",)
 
 
 @pytest.fixture(scope="session")
 def launcher() -> Iterator[Launcher]:
     with Launcher.start() as started:
+        yield started
+
+
+@pytest.fixture(scope="session", params=RUNGS)
+def rung_launcher(request: pytest.FixtureRequest) -> Iterator[Launcher]:
+    with Launcher(Daemon(request.param)) as started:
         yield started
 
 

@@ -18,6 +18,8 @@ ENTRIES = (
     SeedEntry("/srv/ä\udcff", "symlink", target="a/bytes"),
 )
 
+OWNER = (os.geteuid(), os.getegid())
+
 
 def test_packing_loses_nothing() -> None:
     _, packed = seeds.pack(ENTRIES)
@@ -53,7 +55,7 @@ def places(tmp_path: Path) -> list[Place]:
 
 def test_a_folder_goes_to_the_deepest_layer_with_the_mode_of_the_one_below(places: list[Place]) -> None:
     (Path(places[1].lower) / "kept").mkdir(mode=0o711)
-    planter = Planter(places)
+    planter = Planter(places, OWNER)
     planter.mount_point("/srv/deep/kept/new")
 
     upper = Path(places[1].upper)
@@ -63,7 +65,7 @@ def test_a_folder_goes_to_the_deepest_layer_with_the_mode_of_the_one_below(place
 
 
 def test_a_prefix_is_a_path_and_not_a_text(places: list[Place]) -> None:
-    Planter(places).mount_point("/srv/deeper")
+    Planter(places, OWNER).mount_point("/srv/deeper")
 
     assert (Path(places[0].upper) / "srv/deeper").is_dir()
 
@@ -76,7 +78,7 @@ def test_a_copy_keeps_content_mode_and_time(places: list[Place], tmp_path: Path)
     target = Path(places[0].upper) / "opt/tool"
     descriptor = os.open(source, os.O_RDONLY)
     try:
-        Planter(places, owner=os.geteuid()).copy("/opt/tool", descriptor)
+        Planter(places, OWNER).copy("/opt/tool", descriptor)
     finally:
         os.close(descriptor)
 
