@@ -30,6 +30,9 @@ _COMMANDS = {
 }
 """Each command's line of help and where it lives, so that the list costs no import."""
 
+_READERS = ("judge", "explain")
+"""Commands that only read what is there already."""
+
 _LINES_SAID, _LINE_SAID = 200, 4000
 _OUR_FAULT = (
     "hintproof: this is a fault of hintproof, not of the server. Please report it with the lines above."
@@ -69,7 +72,8 @@ class LazyGroup(click.Group):
 
 @click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(sandbox.__version__, prog_name="hintproof")
-def cli() -> None:
+@click.pass_context
+def cli(ctx: click.Context) -> None:
     """Verify what MCP tools claim about themselves by running them in an instrumented sandbox.
 
     hintproof launches a server, calls every tool with arguments that it generates, observes everything each
@@ -81,7 +85,7 @@ def cli() -> None:
       hintproof verify -- npx -y @modelcontextprotocol/server-filesystem ~/notes
       hintproof investigate delete_user -- python server.py
     """
-    if sys.platform == "linux" and os.geteuid() == 0:
+    if ctx.invoked_subcommand not in _READERS and sys.platform == "linux" and os.geteuid() == 0:
         from sandbox.linux.powers import settle
 
         settle()
