@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 
 from sandbox.arguments import Learned, Proposal
 from sandbox.model import Call, Effect, Json, Purpose, Step, StepKind, Tool, ToolEvidence
-from sandbox.policy import Profile, Reason
-from sandbox.probe.aside import Settling, aside
+from sandbox.policy import Profile
+from sandbox.probe.aside import aside
 from sandbox.probe.boxes import BoxKeeper
 from sandbox.probe.confirm import Confirmer, made_anyway
 from sandbox.probe.dossier import Dossier
-from sandbox.probe.late import LateSearch
-from sandbox.probe.live import LiveBox, lasting, telling
+from sandbox.probe.live import LiveBox, lasting
 from sandbox.probe.order import in_probing_order, looks_like_read, makes_something, removes_something
+from sandbox.probe.shared import Attributor
 from sandbox.probe.sweep import Sweep, proposal_call
 from sandbox.session import Session
 from sandbox.workspace import Surroundings
@@ -46,18 +45,23 @@ class Course:
         self._on_start = on_start
         self._on_call = on_call
         self._on_finish = on_finish
-        self._confirmer = Confirmer(keeper, profiles, closed_world, self._unrelated)
+        self._profiles = tuple(profiles)
+        self._confirmer = Confirmer(keeper, self._profiles, closed_world, self._unrelated)
         self._dossiers: dict[str, Dossier] = {}
 
     async def run(self, tools: tuple[Tool, ...], first: Session | None = None) -> None:
         """Probe the tools; each one's evidence is told as it is finished. ``first`` becomes the first box."""
         async with aside(self._keeper) as self._aside:
+            self._attributor = Attributor(
+                self._keeper, self._dossiers, self._profiles, self._closed_world, self._aside.settle
+            )
             self._sweep = Sweep(
                 self._keeper,
                 self._surroundings,
                 Learned(),
                 self._examples,
                 aside=self._aside,
+                leave=self._attributor.leave,
                 on_call=self._on_call,
             )
             if first is not None:
@@ -65,34 +69,39 @@ class Course:
             ordered = in_probing_order(tools)
             reads = [tool for tool in ordered if looks_like_read(tool)]
             waiting = [await self._probe(tool) for tool in reads]
-            shared = self._end_shared()
+            self._sweep.end_shared()
             unfinished: list[Dossier] = []
             for tool in ordered[len(reads) :]:
                 dossier = await self._probe(tool)
-                if waiting and (shared is None or shared.settling.over):
-                    unfinished += await self._end_reads(waiting, shared)
+                if waiting and self._attributor.ready:
+                    unfinished += await self._end_reads(waiting)
                     waiting = []
-                if self._needs_more(dossier) or not dossier.settled:
+                if self._needs_more(dossier) or not dossier.settled or self._is_open(dossier):
                     unfinished.append(dossier)
                 else:
                     await self._finish(dossier)
-            unfinished += await self._end_reads(waiting, shared)
+            unfinished += await self._end_reads(waiting)
             for dossier in unfinished:
                 if self._needs_more(dossier):
                     await self._probe_prepared(dossier)
-            if (last := self._end_shared()) is not None:
-                await self._attribute(last)
+            self._sweep.end_shared()
+            await self._attributor.attribute()
             for dossier in unfinished:
                 await self._finish(dossier)
 
-    async def _end_reads(self, reads: list[Dossier], shared: _SharedEnd | None) -> list[Dossier]:
-        """Finish the reads once their shared box has settled; returns those that need something to work on."""
-        if reads and shared is not None:
-            await self._attribute(shared)
+    async def _end_reads(self, reads: list[Dossier]) -> list[Dossier]:
+        """Finish the reads once their shared boxes have settled; returns those that need something to work on."""
+        if reads:
+            await self._attributor.attribute()
         for dossier in reads:
             if not self._needs_more(dossier):
                 await self._finish(dossier)
         return [dossier for dossier in reads if self._needs_more(dossier)]
+
+    def _is_open(self, dossier: Dossier) -> bool:
+        """Whether a box with calls of the tool may still show what it does late."""
+        name, shared = dossier.tool.name, self._sweep.shared
+        return self._attributor.waits_for(name) or (shared is not None and name in shared.tools)
 
     async def _probe(self, tool: Tool) -> Dossier:
         dossier = self._dossiers[tool.name] = Dossier(tool)
@@ -105,42 +114,6 @@ class Course:
             await settling.wait()
         await self._confirmer.confirm(dossier)
         self._on_finish(dossier.evidence(self._closed_world))
-
-    def _end_shared(self) -> _SharedEnd | None:
-        """Hand the shared box over to its long idle; None where there is none, or it cannot idle any more."""
-        box, self._sweep.shared = self._sweep.shared, None
-        if box is None:
-            return None
-        names = dict.fromkeys(tool.name for tool, _ in box.calls)
-        concerned = [self._dossiers[name] for name in names]
-        settling = self._aside.settle(box, self._keeper.settings.settle_ms)
-        return _SharedEnd(box.session.name, list(box.calls), concerned, settling)
-
-    async def _attribute(self, shared: _SharedEnd) -> None:
-        """Find out whose doing the late effects of a shared box are."""
-        step = await shared.settling.wait()
-        for dossier in shared.concerned:
-            dossier.settled = True
-        if late := telling(step.effects) if step else ():
-            await self._search(late, shared)
-
-    async def _search(self, late: tuple[Effect, ...], shared: _SharedEnd) -> None:
-        search = LateSearch(self._keeper, late)
-        culprits = await search.search(shared.calls)
-        for tool, trial in culprits:
-            self._dossiers[tool.name].trials.append(trial)
-        for effect in search.background:
-            for dossier in shared.concerned:
-                if effect.loses or not effect.own:
-                    dossier.note(Reason.IDLE_WRITES, f"Without any call: {effect.summary}")
-        named = {effect.subject for effect in search.background}
-        missing = [effect for effect in late if effect.subject not in named]
-        if missing and not culprits:
-            for dossier in shared.concerned:
-                dossier.note(
-                    Reason.UNATTRIBUTED_LATE_EFFECT,
-                    f"After the last call of {shared.box}, and not again: {missing[0].summary}",
-                )
 
     def _unrelated(self, tool: Tool, effects: tuple[Effect, ...]) -> tuple[Tool, Call] | None:
         """An accepted call of another tool that shows whether ``effects`` are made on first use.
@@ -223,21 +196,11 @@ class Course:
         accepted_before = dossier.accepted
         steps = [await self._sweep.call(box, StepKind.CALL, dossier, proposal)]
         changed = bool(lasting(steps[0].effects))
+        call = proposal_call(dossier.tool, proposal)
+        settings = self._keeper.settings
         if (changed or (dossier.accepted and not accepted_before)) and box.session.alive:
-            call = proposal_call(dossier.tool, proposal)
-            timeout_ms = self._keeper.settings.call_timeout_ms
-            steps.append(await box.call(StepKind.REPEAT, dossier.tool, call, timeout_ms))
+            steps.append(await box.call(StepKind.REPEAT, dossier.tool, call, settings.call_timeout_ms))
             self._on_call(steps[-1])
-        number = self._keeper.number()
-        dossier.trials.append(box.trial(dossier.tool, Purpose.PROBE, steps, number=number))
+        trial = box.trial(dossier.tool, Purpose.PROBE, steps, number=self._keeper.number())
+        dossier.trials.append(await self._attributor.rested(dossier.tool, trial, call))
         return changed
-
-
-@dataclass(frozen=True, slots=True)
-class _SharedEnd:
-    """A shared box on its way out: its name, the calls made in it, the tools concerned, and its settle."""
-
-    box: str
-    calls: list[tuple[Tool, Call]]
-    concerned: list[Dossier]
-    settling: Settling

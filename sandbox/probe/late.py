@@ -1,4 +1,4 @@
-"""What happens after the last call of a shared box: whose doing is it?
+"""What happens after the last call of a shared box, or in the call of another tool: whose doing is it?
 
 A box that several tools shared ends with one long idle. An effect that shows only there is looked for again
 in fresh boxes: with no call at all (then nobody did it), then with half of the calls, and so on down to one.
@@ -7,26 +7,48 @@ in fresh boxes: with no call at all (then nobody did it), then with half of the 
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Iterable, Sequence
 
-from sandbox.model import Call, Effect, Purpose, Step, StepKind, Tool, Trial
+from sandbox.model import Call, Effect, EffectKind, Purpose, Step, StepKind, Tool, Trial
 from sandbox.probe.boxes import BoxKeeper
 from sandbox.probe.live import telling
 
+Mark = tuple[EffectKind, str]
+"""A kind of effect with its subject or with its fingerprint: what two boxes show of one effect shares one of them."""
+
+
+def marks(effects: Iterable[Effect]) -> set[Mark]:
+    """Both marks of each effect."""
+    found = {(effect.kind, name) for effect in effects for name in (effect.subject, effect.fingerprint)}
+    return {mark for mark in found if mark[1]}
+
+
+def among(effects: Iterable[Effect], known: set[Mark]) -> tuple[Effect, ...]:
+    """The effects that have a mark of ``known``."""
+    return tuple(effect for effect in effects if marks([effect]) & known)
+
+
+def shown_by(trial: Trial) -> tuple[Effect, ...]:
+    """What the calls of a trial and its settle showed that some claim could rest on."""
+    own = (step for step in trial.steps if step.kind not in (StepKind.IDLE, StepKind.PREPARE))
+    return telling(tuple(effect for step in own for effect in step.effects))
+
 
 class LateSearch:
-    """Bisects the calls of a box over the late effects that were seen in it."""
+    """Bisects the calls of a box over effects that were seen in it and that came late."""
 
-    def __init__(self, keeper: BoxKeeper, seen: tuple[Effect, ...]) -> None:
+    def __init__(self, keeper: BoxKeeper, seen: Iterable[Effect]) -> None:
         self.background: tuple[Effect, ...] = ()
         self._keeper = keeper
-        self._wanted = {(effect.kind, effect.subject) for effect in seen}
+        self._wanted = tuple(seen)
         self._budget = 12
 
-    async def search(self, calls: list[tuple[Tool, Call]]) -> list[tuple[Tool, Trial]]:
+    async def search(self, calls: Sequence[tuple[Tool, Call]]) -> list[tuple[Tool, Trial]]:
         """The single calls after which such an effect shows, each with the trial that shows it."""
         control = await self._run([])
         self.background = telling(control.steps[-1].effects)
-        self._wanted -= {(effect.kind, effect.subject) for effect in self.background}
+        known = marks(self.background)
+        self._wanted = tuple(effect for effect in self._wanted if not among([effect], known))
         return await self._among(_distinct(calls)) if self._wanted else []
 
     async def _among(self, calls: list[tuple[Tool, Call]]) -> list[tuple[Tool, Trial]]:
@@ -34,8 +56,8 @@ class LateSearch:
             return []
         self._budget -= 1
         trial = await self._run(calls)
-        late = {(effect.kind, effect.subject) for effect in telling(trial.steps[-1].effects)}
-        if not late & self._wanted:
+        # What one call does late may come during another one, which takes its time.
+        if not among(self._wanted, marks(shown_by(trial))):
             return []
         if len(calls) == 1:
             return [(calls[0][0], dataclasses.replace(trial, purpose=Purpose.LATE))]
@@ -57,7 +79,7 @@ class LateSearch:
             await self._keeper.discard(box)
 
 
-def _distinct(calls: list[tuple[Tool, Call]]) -> list[tuple[Tool, Call]]:
+def _distinct(calls: Sequence[tuple[Tool, Call]]) -> list[tuple[Tool, Call]]:
     """Repeats left out: the same call twice tells nothing more about who acts late."""
     distinct: list[tuple[Tool, Call]] = []
     for tool, call in calls:

@@ -70,6 +70,11 @@ class LiveBox:
         """Whether another tool may be called here as if the box were fresh."""
         return self.session.alive and not self.dirty
 
+    @property
+    def tools(self) -> tuple[str, ...]:
+        """The names of the tools that were called here, in their order."""
+        return tuple(dict.fromkeys(tool.name for tool, _ in self.calls))
+
     async def begin(self, idle_ms: float) -> None:
         """Take what start-up did out of the account, then record the idle control."""
         observed = await self.session.idle(0)
@@ -87,10 +92,17 @@ class LiveBox:
         if lasting(step.effects) or stuck or observed.limits_hit:
             self.dirty = True
         if kind is StepKind.PREPARE:
-            self.prepared.append(step)
-            # What another tool made exists before the tool's own calls: to lose it is a loss.
-            self.collector.begin()
+            self._prepare(step)
         return step
+
+    async def rest(self, ms: float) -> None:
+        """Let happen what the calls of preparation do late, before the tool itself is called."""
+        self._prepare(await self.idle(StepKind.PREPARE, ms))
+
+    def _prepare(self, step: Step) -> None:
+        self.prepared.append(step)
+        # What another tool made exists before the tool's own calls: to lose it is a loss.
+        self.collector.begin()
 
     async def idle(self, kind: StepKind, ms: float) -> Step:
         """Let time pass and record what happens by itself."""

@@ -27,6 +27,7 @@ class Sweep:
         examples: dict[str, tuple[dict[str, Json], ...]],
         *,
         aside: Aside,
+        leave: Callable[[LiveBox], None],
         on_call: CallListener,
     ) -> None:
         self.keeper = keeper
@@ -35,6 +36,7 @@ class Sweep:
         self._surroundings = surroundings
         self._examples = examples
         self._aside = aside
+        self._leave_shared = leave
         self._on_call = on_call
 
     def proposals(self, tool: Tool, learned: Learned | None = None) -> list[Proposal]:
@@ -52,11 +54,16 @@ class Sweep:
     async def clean_box(self) -> LiveBox:
         """The shared box, or a fresh one where it is used up."""
         if self.shared is not None and not self.shared.usable:
-            await self.keeper.discard(self.shared)
-            self.shared = None
+            self.end_shared()
         if self.shared is None:
             self.shared = await self.keeper.fresh()
         return self.shared
+
+    def end_shared(self) -> None:
+        """Leave the shared box, where there is one, to its long idle."""
+        if self.shared is not None:
+            self._leave_shared(self.shared)
+            self.shared = None
 
     async def probe(self, dossier: Dossier) -> None:
         """Make the tool's calls. Trials and counts go into the dossier."""
@@ -91,7 +98,13 @@ class Sweep:
                 await self._leave(box, dossier, steps, number)
 
     async def _leave(self, box: LiveBox, dossier: Dossier, steps: list[Step], number: int) -> None:
-        """Leave a box that a tool has changed: the tool's first one with a settle, which joins its trial."""
+        """Leave a box that a tool has changed: the tool's first one with a settle, which joins its trial.
+
+        Where other tools were called before, that settle, and the change too, may show what they do late.
+        """
+        if box.tools != (dossier.tool.name,):
+            self._leave_shared(box)
+            return
         if dossier.settled or not box.session.alive:
             await self.keeper.discard(box)
             return

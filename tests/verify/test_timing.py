@@ -23,6 +23,11 @@ def late(verify_twins: Callable[[Run], Twins]) -> Twins:
 
 
 @pytest.fixture(scope="module")
+def overtaken(verify_twins: Callable[[Run], Twins]) -> Twins:
+    return verify_twins(Run("overtaken.py"))
+
+
+@pytest.fixture(scope="module")
 def one_value(verify_twins: Callable[[Run], Twins]) -> Twins:
     return verify_twins(Run("one_value.py"))
 
@@ -49,6 +54,21 @@ def test_late_writes_are_not_put_down_to_a_tool_that_does_nothing(late: Twins) -
     assert {late.honest.verdict(tool, READ_ONLY) for tool in ("detached_child", "timer", "nothing")} == {
         ("consistent", "")
     }
+
+
+@pytest.mark.parametrize("tool", ["begin", "plan", "draft"])
+def test_a_late_write_is_found_whatever_the_next_tool_does(overtaken: Twins, tool: str) -> None:
+    assert overtaken.lying.verdict(tool, READ_ONLY) == ("contradicted", "")
+    assert overtaken.lying.deciding(tool, READ_ONLY) == {EffectKind.FILE_CREATED}
+
+
+@pytest.mark.parametrize("tool", ["look", "get_note"])
+def test_a_late_write_is_not_put_down_to_the_tool_that_is_called_meanwhile(
+    overtaken: Twins, tool: str
+) -> None:
+    for twin in (overtaken.lying, overtaken.honest):
+        assert twin.verdict(tool, READ_ONLY) == ("consistent", "")
+    assert overtaken.honest.contradicted == set()
 
 
 def test_a_lie_for_one_value_of_an_enum_is_found_with_that_value(one_value: Twins) -> None:
