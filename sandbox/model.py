@@ -458,7 +458,8 @@ class Effect:
     that differ from run to run by nature changed (timestamps, random ids). ``fingerprint`` is a digest of
     what happened with volatile values masked: equal effects of two boxes have equal fingerprints. ``before``
     and ``after`` are digests of kept content; ``diff`` a text diff of at most 16 KiB; ``detail`` further
-    facts by kind.
+    facts by kind, for files among them ``place`` (``workspace``, ``started``: read or run by something else later,
+    ``secret`` or ``other``) and ``empty`` (what was made is a folder, or a store that holds nothing yet).
     """
 
     kind: EffectKind

@@ -26,6 +26,7 @@ _KINDS = {
     ChangeKind.REPLACED: EffectKind.FILE_MODIFIED,
     ChangeKind.METADATA: EffectKind.FILE_METADATA,
 }
+_WITHOUT_CONTENT = ("directory", "fifo", "socket")
 _FIRST = (ChangeKind.DELETED, ChangeKind.REPLACED, ChangeKind.MODIFIED, ChangeKind.MOVED)
 """Told first, among changes that weigh alike, where there are too many to tell all."""
 
@@ -152,7 +153,10 @@ class FileEffects:
         )
         if old is None or new is None:
             return None
-        return self._readers.file(change.path.rpartition("/")[2], old, new)
+        name = change.path.rpartition("/")[2]
+        if change.kind is ChangeKind.CREATED:
+            return self._readers.new(name, new, self._held(change.path + "-wal", after=True) or b"")
+        return self._readers.file(name, old, new)
 
     def _meant(self, path: str, reading: Reading, doer: Doer, change: FileChange | None) -> list[Effect]:
         effects = []
@@ -176,7 +180,7 @@ class FileEffects:
                     before=change.before if change else "",
                     after=change.after if change else "",
                     diff=reading.diff if index == 0 else "",
-                    detail={**meaning.detail, "reader": reading.reader},
+                    detail={**meaning.detail, "reader": reading.reader, "place": self._grounds.place(path)},
                 )
             )
         if reading.omitted:
@@ -186,7 +190,9 @@ class FileEffects:
     def _whole(self, change: FileChange, reading: Reading | None, doer: Doer, trouble: str) -> Effect:
         loses = _loses(change, reading)
         over = change.kind is ChangeKind.MOVED and change.existed
-        detail: dict[str, Json] = {"type": change.type}
+        detail: dict[str, Json] = {"type": change.type, "place": self._grounds.place(change.path)}
+        if change.kind is ChangeKind.CREATED:
+            detail["empty"] = reading.empty if reading is not None else change.type in _WITHOUT_CONTENT
         for name, value in (("size", change.after_size), ("old_size", change.before_size)):
             if value >= 0:
                 detail[name] = value

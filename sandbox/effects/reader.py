@@ -46,6 +46,10 @@ class Readers:
         """Compare two contents of a file called ``name``."""
         return self._ask({"job": "file", "name": name}, [before, after], _nothing)
 
+    def new(self, name: str, content: bytes, wal: bytes) -> Reading:
+        """Read a new file called ``name``; ``wal`` is its write-ahead log where it is a database that has one."""
+        return self._ask({"job": "new", "name": name}, [content, wal], _nothing)
+
     def sqlite(self, before: tuple[bytes, bytes], after: tuple[bytes, bytes]) -> Reading:
         """Compare two pairs of (database, write-ahead log)."""
         return self._ask({"job": "sqlite"}, [*before, *after], _nothing)

@@ -19,6 +19,7 @@ from dataclasses import replace
 from typing import Any
 
 from sandbox.effects.readers.documents import read_json, read_json_lines
+from sandbox.effects.readers.emptiness import holds_nothing
 from sandbox.effects.readers.git import read_git
 from sandbox.effects.readers.reading import Reading, UnreadableError, to_wire
 from sandbox.effects.readers.sqlite import read_sqlite
@@ -129,6 +130,10 @@ def _sqlite_job(_job: dict[str, Any], blobs: list[bytes], _link: socket.socket) 
     return read_sqlite((blobs[0], blobs[1]), (blobs[2], blobs[3]))
 
 
+def _new_job(job: dict[str, Any], blobs: list[bytes], _link: socket.socket) -> Reading:
+    return replace(read_file(job["name"], b"", blobs[0]), empty=holds_nothing(blobs[0], blobs[1]))
+
+
 def _git_job(job: dict[str, Any], blobs: list[bytes], link: socket.socket) -> Reading:
     split = len(job["before"])
     before = dict(zip(job["before"], blobs[:split], strict=True))
@@ -144,6 +149,7 @@ def _git_job(job: dict[str, Any], blobs: list[bytes], link: socket.socket) -> Re
 
 _JOBS: dict[str, Callable[[dict[str, Any], list[bytes], socket.socket], Reading]] = {
     "file": _file_job,
+    "new": _new_job,
     "sqlite": _sqlite_job,
     "git": _git_job,
 }

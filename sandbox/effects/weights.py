@@ -36,14 +36,20 @@ class Grounds:
     home: str
     canaries: frozenset[str]
 
+    def place(self, path: str) -> str:
+        """Where a path lies: ``secret``, ``started`` (read or run by something else later), ``workspace``, or ``other``."""
+        if path in self.canaries:
+            return "secret"
+        if _STARTED_LATER.search(path):
+            return "started"
+        return "workspace" if _within(path, self.workspace) else "other"
+
     def weigh(self, path: str, *, server_made: bool) -> Weight:
         """INCIDENTAL for the server's own bookkeeping, MATERIAL for everything else.
 
         ``server_made``: the file did not exist before this run's server made it.
         """
-        if not server_made or path in self.canaries or _within(path, self.workspace):
-            return Weight.MATERIAL
-        if _STARTED_LATER.search(path):
+        if not server_made or self.place(path) != "other":
             return Weight.MATERIAL
         return Weight.INCIDENTAL if self._is_bookkeeping(path) else Weight.MATERIAL
 

@@ -83,6 +83,13 @@ def _is_fair(control: Trial) -> bool:
 
 def _without_first_use(seen: list[Sighting], control: Trial) -> Iterator[Sighting]:
     shown = [effect for step in control.steps if step.kind in OWN_STEPS for effect in step.effects]
+    others = {
+        effect.subject: effect
+        for step in control.steps
+        if step.kind is StepKind.PREPARE
+        for effect in step.effects
+        if effect.kind is EffectKind.FILE_CREATED
+    }
     lazy: set[int] = set()
     for trial in {id(sighting.trial): sighting.trial for sighting in seen}.values():
         if trial is control or family(trial) != family(control):
@@ -92,7 +99,9 @@ def _without_first_use(seen: list[Sighting], control: Trial) -> Iterator[Sightin
         lazy.update(
             index
             for index, alike in zip(mine, likeness, strict=True)
-            if alike is Likeness.NONE and _could_be_lazy(seen[index])
+            if alike is Likeness.NONE
+            and _could_be_lazy(seen[index])
+            and _is_the_same(seen[index].effect, others.get(seen[index].effect.subject))
         )
     for index, sighting in enumerate(seen):
         yield (
@@ -120,8 +129,37 @@ def _is_new_file(effect: Effect) -> bool:
     return effect.kind is EffectKind.FILE_CREATED and bool(effect.after)
 
 
+def _is_the_same(effect: Effect, other: Effect | None) -> bool:
+    """Whether what another tool had made already, if anything, is the same: not another content under one name."""
+    if other is None or (effect.detail.get("empty") and other.detail.get("empty")):
+        return True
+    # A text with another time in it has the same fingerprint; that of other files knows their size alone.
+    same_text = bool(effect.diff) and effect.fingerprint == other.fingerprint
+    return same_text or (bool(effect.after) and effect.after == other.after)
+
+
 def _could_be_lazy(sighting: Sighting) -> bool:
-    """What appears after an accepted call of the tool itself, or alters what existed, is not made on first use."""
-    earlier = sighting.trial.steps[: sighting.index]
-    came_first = any(step.kind in (StepKind.CALL, StepKind.REPEAT) and accepted(step) for step in earlier)
-    return sighting.effect.weight is Weight.MATERIAL and not came_first and not alters(sighting.effect)
+    """What appears after an accepted call of the tool itself, or alters what existed, is not made on first use.
+
+    Neither is what carries something: a file among the user's own that is more than an empty store, one that
+    something else will read or run, or one that is made when a planted secret was read. Two tools that lie
+    about the same file would excuse each other.
+    """
+    effect = sighting.effect
+    if effect.weight is not Weight.MATERIAL or alters(effect) or not _carries_nothing(effect):
+        return False
+    until_then = sighting.trial.steps[: sighting.index + 1]
+    if any(seen.kind is EffectKind.SECRET_READ for step in until_then for seen in step.effects):
+        return False
+    calls = (step for step in until_then[:-1] if step.kind in (StepKind.CALL, StepKind.REPEAT))
+    return not any(accepted(step) for step in calls)
+
+
+def _carries_nothing(effect: Effect) -> bool:
+    match effect.detail.get("place"):
+        case "started" | "secret":
+            return False
+        case "workspace":
+            return bool(effect.detail.get("empty"))
+        case _:
+            return True

@@ -33,6 +33,7 @@ from trialbuilders import (
 
 from sandbox.model import (
     Confidence,
+    Effect,
     EffectKind,
     Hint,
     Instrument,
@@ -53,6 +54,17 @@ READS, ADDS = tool(read_only=True), tool(destructive=False)
 CONVERGES, CLOSED = tool(idempotent=True), tool(open_world=False)
 WRITES, DESTROYS = tool(read_only=False), tool(destructive=True)
 REPEATS, OPEN = tool(idempotent=False), tool(open_world=True)
+
+
+_ROW = effect(EffectKind.ROW_INSERTED, "/work/app.db#users[3]", detail={"place": "workspace"})
+_TABLE = effect(EffectKind.SCHEMA_CHANGED, "/work/app.db#notes", detail={"place": "workspace", "empty": True})
+
+
+def _new(place: str, *, empty: bool = False, after: str = "a", **facts: object) -> Effect:
+    """A new file at a place of a kind, with or without something in it."""
+    facts.setdefault("fingerprint", after)
+    detail = {"place": place, "empty": empty}
+    return effect(EffectKind.FILE_CREATED, "/some/file", own=True, after=after, detail=detail, **facts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -292,6 +304,45 @@ REPRODUCTION_CASES = (
         probe(call(replace(CREATED, after="b"), args={"n": 2}), name="p2"),
         verdict=INCONCLUSIVE,
         reason=Reason.UNCONFIRMED,
+    ),
+    *(
+        _read_only(
+            f"what vanishes after an unrelated call: {name}",
+            *twice(*before, call(made)),
+            first_use(prepare(*others), call()),
+            verdict=verdict,
+        )
+        for name, made, others, before, verdict in (
+            ("an empty store in the workspace", _new("workspace", empty=True), (), (), CONSISTENT),
+            ("a file with something in it there", _new("workspace"), (), (), CONTRADICTED),
+            ("a row in a store there", _ROW, (), (), CONTRADICTED),
+            ("a table without rows there", _TABLE, (), (), CONSISTENT),
+            ("a file that a shell reads later", _new("started", empty=True), (), (), CONTRADICTED),
+            ("defaults in HOME", _new("other"), (), (), CONSISTENT),
+            ("the same defaults that the other made", _new("other"), (_new("other"),), (), CONSISTENT),
+            ("not what the other made there", _new("other"), (_new("other", after="b"),), (), CONTRADICTED),
+            (
+                "an empty store in the place of another one",
+                _new("workspace", empty=True),
+                (_new("workspace", empty=True, after="b"),),
+                (),
+                CONSISTENT,
+            ),
+            (
+                "the same text with another time in it",
+                _new("other", diff="+made", fingerprint="f"),
+                (_new("other", after="b", diff="+made", fingerprint="f"),),
+                (),
+                CONSISTENT,
+            ),
+            (
+                "a file made when a secret was read",
+                _new("other"),
+                (),
+                (call(effect(EffectKind.SECRET_READ, "/home/user/.netrc"), outcome=Outcome.REFUSED),),
+                CONTRADICTED,
+            ),
+        )
     ),
     _read_only(
         "what another tool left late in the probe and in the control is not confirmed by it",

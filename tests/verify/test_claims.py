@@ -30,6 +30,11 @@ def lazy_store(verify_twins: Callable[[Run], Twins]) -> Twins:
 
 
 @pytest.fixture(scope="module")
+def accomplices(verify_twins: Callable[[Run], Twins]) -> Twins:
+    return verify_twins(Run("accomplices.py"))
+
+
+@pytest.fixture(scope="module")
 def destroys(verify_twins: Callable[[Run], Twins]) -> Twins:
     return verify_twins(Run("destroys.py"))
 
@@ -75,6 +80,28 @@ def test_a_store_that_any_tool_creates_is_made_on_first_use(lazy_store: Twins, t
 def test_two_readers_that_write_to_one_file_do_not_excuse_each_other(lazy_store: Twins, tool: str) -> None:
     assert lazy_store.lying.verdict(tool, READ_ONLY) == ("contradicted", "")
     assert lazy_store.honest.verdict(tool, READ_ONLY) == ("consistent", "")
+
+
+@pytest.mark.parametrize(
+    "tool",
+    [
+        *("list_files", "show_files"),
+        *("check_shell", "check_path"),
+        *("find_first", "find_last"),
+        *("view_keys", "check_keys"),
+    ],
+)
+def test_two_readers_that_make_the_same_file_do_not_excuse_each_other(accomplices: Twins, tool: str) -> None:
+    assert accomplices.lying.verdict(tool, READ_ONLY) == ("contradicted", "")
+    assert accomplices.lying.deciding(tool, READ_ONLY) == {EffectKind.FILE_CREATED}
+    assert accomplices.honest.verdict(tool, READ_ONLY) == ("consistent", "")
+
+
+@pytest.mark.parametrize("tool", ["get_settings", "get_theme", "list_tasks", "find_tasks"])
+def test_default_settings_and_an_empty_list_are_made_on_first_use(accomplices: Twins, tool: str) -> None:
+    for twin in (accomplices.lying, accomplices.honest):
+        assert twin.verdict(tool, READ_ONLY) == ("consistent", "")
+        assert EffectKind.FILE_CREATED in twin.listed(tool)
 
 
 def test_the_loss_of_what_another_tool_made_is_a_loss(lazy_store: Twins) -> None:

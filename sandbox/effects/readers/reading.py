@@ -53,6 +53,8 @@ class Reading:
     volatile: bool = False
     pattern: str = ""
     trouble: str = ""
+    empty: bool = False
+    """For new content: it is a store that holds nothing yet (see ``readers.emptiness``)."""
     kept_blobs: frozenset[str] = frozenset()
     """For a git repository: those of the asked blob ids that its object store or index holds."""
 

@@ -141,6 +141,8 @@ def _schema_changes(old: Database, new: Database) -> list[Meaning]:
                 name in new.tables and set(old.tables[name].columns) <= set(new.tables[name].columns)
             )
         detail: dict[str, Json] = {"before": was and shown(was, 1000), "after": now and shown(now, 1000)}
+        if was is None:
+            detail["empty"] = not rows
         changes.append(
             Meaning(EffectKind.SCHEMA_CHANGED, name, says, loses, pattern=mask(says), detail=detail)
         )
