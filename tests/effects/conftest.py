@@ -7,6 +7,7 @@ import contextlib
 import ctypes
 import os
 import socket
+import tempfile
 import traceback
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -117,6 +118,13 @@ def _serve(link: socket.socket, lower: Path, mounts: Path, seed: Act | None, act
         link.send(traceback.format_exc().encode())
     finally:
         os._exit(0)
+
+
+@pytest.fixture
+def memory() -> Iterator[Path]:
+    """A folder on a tmpfs, as a box's upper layers are: no inode number is given out twice there, as it is on disk."""
+    with tempfile.TemporaryDirectory(dir="/dev/shm") as folder:
+        yield Path(folder)
 
 
 @pytest.fixture

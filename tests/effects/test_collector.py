@@ -9,6 +9,7 @@ import sqlite3
 import subprocess
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -77,7 +78,8 @@ class Stage:
         collector = self.collector
         started = time.monotonic_ns()
         act()
-        return collector.collect(Observed(started, time.monotonic_ns(), **recorded))
+        told = {name: tuple(_in_step(item, started) for item in items) for name, items in recorded.items()}
+        return collector.collect(Observed(started, time.monotonic_ns(), **told))
 
     def close(self) -> None:
         if self._collector is not None:
@@ -86,14 +88,25 @@ class Stage:
 
 
 @pytest.fixture
-def stage(tmp_path: Path, readers: Readers) -> Iterator[Stage]:
-    made = Stage(tmp_path, readers)
+def stage(memory: Path, readers: Readers) -> Iterator[Stage]:
+    made = Stage(memory, readers)
     yield made
     made.close()
 
 
+def _in_step(item: Any, started_ns: int) -> Any:
+    """A recorded item whose time counts from the start of the step, on the clock of the step."""
+    field = "started_ns" if isinstance(item, ProcessFact) else "at_ns"
+    return replace(item, **{field: started_ns + getattr(item, field)})
+
+
+def after(ms: float = 1) -> int:
+    """So long after the start of the step."""
+    return int(ms * 1e6)
+
+
 def event(name: str, path: str = "", at_ms: float = 1, **more: Any) -> SyscallEvent:
-    return SyscallEvent(time.monotonic_ns() + int(at_ms * 1e6), 4242, "/usr/bin/node", name, path, **more)
+    return SyscallEvent(after(at_ms), 4242, "/usr/bin/node", name, path, **more)
 
 
 def only(effects: tuple[Effect, ...]) -> Effect:
@@ -117,7 +130,7 @@ def test_a_written_file_is_told_with_who_when_and_a_diff(stage: Stage) -> None:
     effect = only(stage.step(lambda: (stage.work / "a.txt").write_text("one\nTWO\n"), events=(opened,)))
     assert (effect.kind, effect.loses, effect.weight) == (K.FILE_MODIFIED, True, Weight.MATERIAL)
     assert (effect.pid, effect.executable) == (4242, "/usr/bin/node")
-    assert effect.at_ms > 0
+    assert effect.at_ms == 1
     assert "-two\n+TWO" in effect.diff
     assert effect.summary == f"overwrote the file {WORKSPACE}/a.txt"
 
@@ -202,6 +215,74 @@ def test_only_the_servers_own_bookkeeping_is_incidental(stage: Stage, path: str,
     assert only(tuple(made)).weight is weight
 
 
+@pytest.mark.parametrize(
+    ("path", "place"),
+    [
+        ("workspace/a.txt", "workspace"),
+        ("workspace/bin/a", "started"),
+        (".config/autostart/a.desktop", "started"),
+        (".netrc", "secret"),
+        (".app/settings.json", "other"),
+    ],
+)
+def test_a_new_file_is_told_with_the_kind_of_place(stage: Stage, path: str, place: str) -> None:
+    made = stage.root / path
+    made.parent.mkdir(parents=True, exist_ok=True)
+    stage.step()
+    effect = only(stage.step(lambda: made.write_text("x")))
+    assert effect.detail["place"] == place
+
+
+def make_database(path: Path, *statements: str, mode: str = "delete") -> None:
+    connection = sqlite3.connect(path)
+    connection.execute(f"PRAGMA journal_mode={mode}")
+    for statement in statements:
+        connection.execute(statement)
+    connection.commit()
+    if mode == "delete":
+        connection.close()
+    else:  # as in a server that goes on: closing would write everything into the database
+        _open_databases.append(connection)
+
+
+_open_databases: list[sqlite3.Connection] = []
+_NOTES = "CREATE TABLE notes (text TEXT)"
+
+
+@pytest.mark.parametrize(
+    ("name", "make", "empty"),
+    [
+        ("folder", lambda path: path.mkdir(), True),
+        ("nothing", lambda path: path.touch(), True),
+        ("text", lambda path: path.write_text("text"), False),
+        ("link", lambda path: path.symlink_to("anywhere"), False),
+        ("list.json", lambda path: path.write_text('{"version": "1.0", "notes": [], "next_id": 1}'), True),
+        ("full.json", lambda path: path.write_text('{"version": "1.0", "notes": ["a"]}'), False),
+        ("broken.json", lambda path: path.write_text('{"notes": []'), False),
+        ("schema.db", lambda path: make_database(path, _NOTES), True),
+        ("row.db", lambda path: make_database(path, _NOTES, "INSERT INTO notes VALUES ('a')"), False),
+        ("log.db", lambda path: make_database(path, _NOTES, mode="wal"), True),
+        ("row-in-log.db", lambda path: make_database(path, _NOTES, "INSERT INTO notes VALUES ('a')", mode="wal"), False),
+        (
+            "migrated.db",
+            lambda path: make_database(
+                path, _NOTES, "CREATE TABLE schema_version (v)", "INSERT INTO schema_version VALUES (3)"
+            ),
+            True,
+        ),
+        ("search.db", lambda path: make_database(path, "CREATE VIRTUAL TABLE found USING fts5(text)"), True),
+    ],
+)  # fmt: skip
+def test_what_is_made_is_told_empty_where_it_holds_nothing_yet(
+    stage: Stage, name: str, make: Callable[[Path], object], empty: bool
+) -> None:
+    stage.step()
+    effects = stage.step(lambda: make(stage.work / name))
+    while _open_databases:
+        _open_databases.pop().close()
+    assert only(effects).detail["empty"] is empty
+
+
 def test_a_log_that_was_there_before_the_server_is_no_bookkeeping_of_its_own(stage: Stage) -> None:
     log = stage.root / "server.log"
     log.write_text("old\n")
@@ -226,11 +307,11 @@ def test_what_was_written_and_restored_is_transient(stage: Stage) -> None:
     assert (effect.kind, effect.weight) == (K.FILE_MODIFIED, Weight.TRANSIENT)
 
 
-def test_only_times_and_pids_that_differ_make_equal_fingerprints(tmp_path: Path, readers: Readers) -> None:
+def test_only_times_and_pids_that_differ_make_equal_fingerprints(memory: Path, readers: Readers) -> None:
     prints = set()
     for number, stamp in enumerate(("2026-01-01T00:00:00Z", "2026-11-30T12:14:45Z")):
-        (tmp_path / str(number)).mkdir()
-        stage = Stage(tmp_path / str(number), readers)
+        (memory / str(number)).mkdir()
+        stage = Stage(memory / str(number), readers)
         effects = stage.step(lambda s=stage, t=stamp: (s.work / f"out-{t}.txt").write_text(f"at {t}: done\n"))
         prints.add(only(effects).fingerprint)
         stage.close()
@@ -259,7 +340,7 @@ def test_a_flood_of_bookkeeping_does_not_push_out_what_counts(stage: Stage) -> N
             (cache / f"{number:03}").write_text("x")
         (stage.root / "zz-taken.txt").write_text("x")
 
-    packet = Packet(now(500), "udp", "8.8.8.8", 123, 60)
+    packet = Packet(after(500), "udp", "8.8.8.8", 123, 60)
     effects = stage.step(flood, packets=(packet,))
     assert len(effects) == 201
     assert {e.subject for e in effects if e.weight is Weight.MATERIAL} == {
@@ -273,7 +354,7 @@ def test_a_flood_of_one_kind_does_not_push_out_another(stage: Stage) -> None:
         for number in range(300):
             (stage.work / f"{number:03}").write_text("x")
 
-    effects = stage.step(flood, packets=(Packet(now(500), "udp", "8.8.8.8", 123, 60),))
+    effects = stage.step(flood, packets=(Packet(after(500), "udp", "8.8.8.8", 123, 60),))
     assert "8.8.8.8:123" in {effect.subject for effect in effects}
 
 
@@ -427,24 +508,20 @@ def test_a_new_repository_is_one_effect_beside_its_folder(stage: Stage) -> None:
 # --- network, processes, secrets ----------------------------------------------------------------
 
 
-def now(ms: float = 1) -> int:
-    return time.monotonic_ns() + int(ms * 1e6)
-
-
 def test_a_look_up_and_its_request_are_told_once_each(stage: Stage) -> None:
     seen = {
         "exchanges": (
-            Exchange(now(), "dns", host="api.example.org.", address="10.0.2.3", port=53, note="A"),
-            Exchange(now(), "dns", host="api.example.org", address="10.0.2.3", port=53, note="AAAA"),
+            Exchange(after(), "dns", host="api.example.org.", address="10.0.2.3", port=53, note="A"),
+            Exchange(after(), "dns", host="api.example.org", address="10.0.2.3", port=53, note="AAAA"),
             Exchange(
-                now(3), "http", host="api.example.org", address="20.0.0.1", port=443, method="POST",
+                after(3), "http", host="api.example.org", address="20.0.0.1", port=443, method="POST",
                 url="https://api.example.org/v1?t=1764505485", body_digest="d", body_head="{}", body_size=2,
             ),
         ),
         "packets": (
-            Packet(now(), "udp", "10.0.2.3", 53, 60),
-            Packet(now(2), "tcp", "20.0.0.1", 443, 60),
-            Packet(now(2), "tcp", "20.0.0.1", 443, 60),
+            Packet(after(), "udp", "10.0.2.3", 53, 60),
+            Packet(after(2), "tcp", "20.0.0.1", 443, 60),
+            Packet(after(2), "tcp", "20.0.0.1", 443, 60),
         ),
         "events": (event("connect", address="20.0.0.1:443", at_ms=1.5),),
     }  # fmt: skip
@@ -457,7 +534,7 @@ def test_a_look_up_and_its_request_are_told_once_each(stage: Stage) -> None:
 
 
 def test_a_packet_that_nothing_foretold_is_still_contact(stage: Stage) -> None:
-    packets = (Packet(now(), "udp", "8.8.8.8", 123, 60), Packet(now(), "other", "2001:db8::1", 0, 60))
+    packets = (Packet(after(), "udp", "8.8.8.8", 123, 60), Packet(after(), "other", "2001:db8::1", 0, 60))
     effects = stage.step(packets=packets)
     assert [(e.kind, e.subject) for e in effects] == [
         (K.NET_DATAGRAM, "8.8.8.8:123"),
@@ -467,27 +544,27 @@ def test_a_packet_that_nothing_foretold_is_still_contact(stage: Stage) -> None:
 
 def test_the_own_name_and_failed_probes_are_nothing(stage: Stage) -> None:
     own = tuple(
-        Exchange(now(), "dns", host=name, address=NAME_SERVER, port=53)
+        Exchange(after(), "dns", host=name, address=NAME_SERVER, port=53)
         for name in ("box", "localhost", "box.localdomain")
     )
     probe = event("connect", address="unix:/var/run/nscd/socket")
-    packet = Packet(now(), "udp", NAME_SERVER, 53, 60)
+    packet = Packet(after(), "udp", NAME_SERVER, 53, 60)
     assert stage.step(exchanges=own, events=(probe,), packets=(packet,)) == ()
 
 
 @pytest.mark.parametrize("name", ["c2VjcmV0.localhost", "box", "c2VjcmV0.127.in-addr.arpa"])
 def test_an_own_name_asked_of_somebody_elses_resolver_is_contact(stage: Stage, name: str) -> None:
-    query = Exchange(now(), "dns", host=name, address="8.8.8.8", port=53)
-    effect = only(stage.step(exchanges=(query,), packets=(Packet(now(), "udp", "8.8.8.8", 53, 60),)))
+    query = Exchange(after(), "dns", host=name, address="8.8.8.8", port=53)
+    effect = only(stage.step(exchanges=(query,), packets=(Packet(after(), "udp", "8.8.8.8", 53, 60),)))
     assert (effect.kind, effect.subject) == (K.NET_DATAGRAM, "8.8.8.8:53")
 
 
 def test_data_that_only_looks_like_a_look_up_is_a_datagram(stage: Stage) -> None:
     junk = Exchange(
-        now(), "dns", address="8.8.8.8", port=53, note="malformed: cut off", body_size=40, body_head="x"
+        after(), "dns", address="8.8.8.8", port=53, note="malformed: cut off", body_size=40, body_head="x"
     )
-    reverse = Exchange(now(), "dns", host="4.4.8.8.in-addr.arpa", address="10.0.2.3", port=53)
-    effects = stage.step(exchanges=(junk, reverse), packets=(Packet(now(), "udp", "8.8.8.8", 53, 60),))
+    reverse = Exchange(after(), "dns", host="4.4.8.8.in-addr.arpa", address="10.0.2.3", port=53)
+    effects = stage.step(exchanges=(junk, reverse), packets=(Packet(after(), "udp", "8.8.8.8", 53, 60),))
     assert [(e.kind, e.subject) for e in effects] == [
         (K.NET_LOOKUP, "4.4.8.8.in-addr.arpa"),
         (K.NET_DATAGRAM, "8.8.8.8:53"),
@@ -520,7 +597,7 @@ def test_listening_for_others_is_told_for_information(stage: Stage) -> None:
 def test_a_process_that_ran_is_transient_and_one_that_stays_is_told_as_left(stage: Stage) -> None:
     server = ProcessFact(10, 1, "/usr/bin/node", ("node", "server.js"), 0)
     stage.step(processes=(server,))
-    child = ProcessFact(11, 1, "/usr/bin/sleep", ("sleep", "1000"), now(2))
+    child = ProcessFact(11, 1, "/usr/bin/sleep", ("sleep", "1000"), after(2))
     ran = event("execve", "/usr/bin/git", argv=("git", "status"))
     spawned, left = stage.step(processes=(server, child), events=(ran,))
     assert (spawned.kind, spawned.summary, spawned.weight) == (
@@ -529,7 +606,7 @@ def test_a_process_that_ran_is_transient_and_one_that_stays_is_told_as_left(stag
         Weight.TRANSIENT,
     )
     assert (left.kind, left.weight) == (K.PROCESS_LEFT, Weight.MATERIAL)
-    helper = ProcessFact(12, 10, "/usr/bin/git", ("git", "cat-file", "--batch"), now(2))
+    helper = ProcessFact(12, 10, "/usr/bin/git", ("git", "cat-file", "--batch"), after(2))
     assert only(stage.step(processes=(server, child, helper))).weight is Weight.INCIDENTAL
     stage.step(processes=(server, child))
     killed = only(stage.step(processes=(server,), events=(event("kill", target="7", flags=9),)))
@@ -550,7 +627,7 @@ def test_a_server_that_ends_its_own_helper_works_as_when_it_started_it(stage: St
 
 
 def test_read_secrets_and_refused_calls_are_told_once_each(stage: Stage) -> None:
-    reads = (CanaryRead(now(), f"{HOME}/.netrc"), CanaryRead(now(), f"{HOME}/.netrc"))
+    reads = (CanaryRead(after(), f"{HOME}/.netrc"), CanaryRead(after(), f"{HOME}/.netrc"))
     calls = tuple(event(name, denied=True) for name in ("mount", "mount", "io_uring_setup"))
     secret, refused = stage.step(canary_reads=reads, events=calls)
     assert (secret.kind, secret.subject) == (K.SECRET_READ, f"{HOME}/.netrc")

@@ -29,9 +29,9 @@ class PlainLayer:
 
 
 @pytest.fixture
-def tree(tmp_path: Path) -> Iterator[Path]:
+def tree(memory: Path) -> Iterator[Path]:
     """A small tree with two folders, a link and files in each of them."""
-    root = tmp_path / "tree"
+    root = memory / "tree"
     for folder in ("left/deep", "right"):
         (root / folder).mkdir(parents=True)
         (root / folder / "one.txt").write_text("one")

@@ -15,6 +15,7 @@ import psutil
 
 from sandbox.events import CallFinished, Event
 from sandbox.evidence.runs import RunFolder, new_run_id
+from sandbox.linux.base import BASE
 from sandbox.model import EffectKind, Finding, Hint, Limits, Report, ToolReport, Verdict
 from sandbox.policy import SPEC
 from sandbox.probe.settings import ProbeSettings
@@ -138,18 +139,20 @@ def command_of(place: Path, server: str, workspace: Path, *words: str) -> tuple[
 
 @contextlib.contextmanager
 def nothing_left(token: str) -> Iterator[None]:
-    """See to it that no process with ``token`` in its command line, no child of ours and no mount is left afterwards."""
-    children, mounts = set(psutil.Process().children(recursive=True)), _mounts()
+    """See to it that no process with ``token`` in its command line, no child and no mount of ours is left afterwards."""
+    children, mounts = set(psutil.Process().children(recursive=True)), _mounts(token)
     yield
     deadline = time.monotonic() + PATIENCE_S
     while left := [*_with_word(token), *(set(psutil.Process().children(recursive=True)) - children)]:
         assert time.monotonic() < deadline, f"left running: {left}"
         time.sleep(0.02)
-    assert _mounts() == mounts
+    assert _mounts(token) == mounts
 
 
-def _mounts() -> list[str]:
-    return Path("/proc/self/mounts").read_text().splitlines()
+def _mounts(token: str) -> list[str]:
+    """The mounts that could be ours: what else runs on the machine makes others at any time."""
+    points = [line.split()[4] for line in Path("/proc/self/mountinfo").read_text().splitlines()]
+    return [point for point in points if point == BASE or point.startswith(f"{BASE}/") or token in point]
 
 
 def _with_word(token: str) -> list[psutil.Process]:
