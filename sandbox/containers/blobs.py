@@ -14,6 +14,7 @@ from sandbox.containers.tar import Source, TarError
 
 _GZIP = b"\x1f\x8b"
 _ZSTD = b"\x28\xb5\x2f\xfd"
+_AHEAD = 1 << 18
 _OTHERS = {b"\xfd7zXZ\0": "xz", b"BZh": "bzip2"}
 
 
@@ -37,7 +38,8 @@ class Slice:
 class Measured:
     """What is read through it is counted and goes into a digest.
 
-    Raises TarError as soon as more than ``most`` bytes have passed.
+    It reads ahead, so both are of the whole once everything was read. Raises TarError as soon as more than
+    ``most`` bytes have passed.
     """
 
     def __init__(self, source: Source, most: int) -> None:
@@ -45,14 +47,19 @@ class Measured:
         self._source = source
         self._most = most
         self._hash = hashlib.sha256()
+        self._ahead = b""
+        self._at = 0
 
     def read(self, size: int, /) -> bytes:
-        """At most ``size`` bytes."""
-        data = self._source.read(size)
-        self._hash.update(data)
-        self.size += len(data)
-        if self.size > self._most:
-            raise TarError(f"it unpacks to more than {self._most >> 30} GiB, the most that is unpacked")
+        """At most ``size`` bytes; none at the end alone."""
+        if self._at == len(self._ahead):
+            self._ahead, self._at = self._source.read(_AHEAD), 0
+            self._hash.update(self._ahead)
+            self.size += len(self._ahead)
+            if self.size > self._most:
+                raise TarError(f"it unpacks to more than {self._most >> 30} GiB, the most that is unpacked")
+        data = self._ahead[self._at : self._at + size]
+        self._at += len(data)
         return data
 
     @property

@@ -15,7 +15,7 @@ import json
 import os
 import stat
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -115,14 +115,14 @@ class ImageCache:
     def image(
         self,
         wanted: Wanted,
-        open_image: Callable[[], StoredImage],
+        open_image: Callable[[], AbstractContextManager[StoredImage]],
         *,
         say: Callable[[str], None] = lambda _: None,
     ) -> Iterator[UnpackedImage]:
         """The unpacked image, which stays for the length of the block.
 
-        ``open_image`` is asked for the layers only where the image is not there yet. ``say`` is told what takes
-        long.
+        ``open_image`` is entered for the layers only where the image is not there yet, and left before the block
+        begins. ``say`` is told what takes long.
 
         Raises ImageError where the image cannot be unpacked, and whatever ``open_image`` raises.
         """
@@ -137,7 +137,21 @@ class ImageCache:
                     return
             with _locked(lock, fcntl.LOCK_EX, say):
                 if self._find(key) is None:
-                    self._unpack(key, wanted, open_image(), say)
+                    with open_image() as stored:
+                        self._unpack(key, wanted, stored, say)
+
+    @contextmanager
+    def kept(self, root: str) -> Iterator[UnpackedImage]:
+        """An image that was unpacked before, by its root in this cache; it stays for the length of the block.
+
+        Raises ImageError where it is gone.
+        """
+        key = Path(root).parent.name
+        with _locked(self.folder / (key + _LOCK), fcntl.LOCK_SH):
+            found = self._find(key)
+            if found is None:
+                raise ImageError(f"{root}: the unpacked image is gone. Run hintproof again.")
+            yield found
 
     def _key(self, wanted: Wanted) -> str:
         parts = [_FORMAT, wanted.digest, wanted.user, wanted.groups, self._owner]
@@ -212,7 +226,7 @@ class ImageCache:
 
 
 @contextmanager
-def _locked(path: Path, how: int, say: Callable[[str], None]) -> Iterator[None]:
+def _locked(path: Path, how: int, say: Callable[[str], None] = lambda _: None) -> Iterator[None]:
     """Hold a lock file, waiting for whoever has it."""
     while True:
         lock = _open_lock(path)
@@ -246,7 +260,7 @@ def _free(path: Path) -> Iterator[bool]:
 
 
 def _open_lock(path: Path) -> int:
-    return os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+    return os.open(path, os.O_RDONLY | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
 
 
 def _is_still(path: Path, lock: int) -> bool:

@@ -15,11 +15,13 @@ if TYPE_CHECKING:
 _PIECE = 2 << 20
 
 
-def find(docker: Docker, reference: str, say: Callable[[str], None] = lambda _: None) -> str:
+def find(
+    docker: Docker, reference: str, say: Callable[[str], None] = lambda _: None, *, pull: str = "missing"
+) -> str:
     """The digest (``sha256:...``) of the image that a reference names; it is pulled when it is not here.
 
     It is the image's id: the hash of its configuration, which names the hashes of its layers. say: gets a line
-    when a pull begins.
+    when a pull begins. pull: ``missing``; ``always`` and ``newer`` ask for a newer one first; ``never``.
 
     Raises ImageNotFoundError, which says why it cannot be had; ContainerLostError when Docker goes away.
     """
@@ -28,8 +30,13 @@ def find(docker: Docker, reference: str, say: Callable[[str], None] = lambda _: 
 
     try:
         try:
+            if pull in ("always", "newer"):
+                say(f"pulling the image {reference}")
+                return str(_pull(docker, reference).id)
             image = docker.client.images.get(reference)
         except ImageNotFound:
+            if pull == "never":
+                raise
             say(f"pulling the image {reference}")
             image = _pull(docker, reference)
     except NotFound as error:

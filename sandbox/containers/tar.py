@@ -160,7 +160,7 @@ class TarReader:
     def _header(self) -> bytes | None:
         """The next header; None at the end, which is a block of zeros or where the bytes end."""
         block = self._source.read(BLOCK)
-        while block and len(block) < BLOCK and (more := self._source.read(BLOCK - len(block))):
+        while len(block) < BLOCK and (more := self._source.read(BLOCK - len(block))):
             block += more
         self._position += len(block)
         if not block or not block.strip(b"\0"):

@@ -179,9 +179,13 @@ class _Unpacker:
             self._note_folder(folder, member.mode, member.mtime, Owner(member.user, member.group))
 
     def _file(self, parent: int, name: bytes, member: Member, reader: TarReader) -> None:
-        self._remove(parent, name)
+        # A new file in any case: one that is there may have other names.
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-        opened = os.open(name, flags, 0o600, dir_fd=parent)
+        try:
+            opened = os.open(name, flags, 0o600, dir_fd=parent)
+        except FileExistsError:
+            self._remove(parent, name)
+            opened = os.open(name, flags, 0o600, dir_fd=parent)
         try:
             for piece in reader.content():
                 _write(opened, piece)

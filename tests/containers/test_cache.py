@@ -6,8 +6,8 @@ import os
 import stat
 import threading
 import time
-from collections.abc import Callable
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from pathlib import Path
 
 import pytest
@@ -38,22 +38,21 @@ class Stock:
         self.said: list[str] = []
         self.cache = ImageCache(base / "cache", OWNER)
 
-    def source(self, archive: bytes, stack: ExitStack) -> Callable[[], StoredImage]:
-        def opened() -> StoredImage:
+    def source(self, archive: bytes) -> Callable[[], AbstractContextManager[StoredImage]]:
+        @contextmanager
+        def opened() -> Iterator[StoredImage]:
             file = self.base / "image.tar"
             file.write_bytes(archive)
-            image = stack.enter_context(Archive.open(file, self.base)).image()
-            self.asked.append(image.digest)
-            return image
+            with Archive.open(file, self.base) as found:
+                image = found.image()
+                self.asked.append(image.digest)
+                yield image
 
         return opened
 
     def provide(self, archive: bytes, user: str = "", digest: str = "sha256:1") -> UnpackedImage:
-        with ExitStack() as stack:
-            wanted = Wanted(digest, user)
-            return stack.enter_context(
-                self.cache.image(wanted, self.source(archive, stack), say=self.said.append)
-            )
+        with self.cache.image(Wanted(digest, user), self.source(archive), say=self.said.append) as found:
+            return found
 
     @property
     def kept(self) -> list[str]:
@@ -147,14 +146,23 @@ def test_two_runs_at_once_unpack_once(stock: Stock) -> None:
 def test_an_image_in_use_does_not_keep_others_waiting(stock: Stock) -> None:
     with ExitStack() as stack:
         for _ in range(2):
-            stack.enter_context(stock.cache.image(Wanted("sha256:1"), stock.source(ARCHIVE, stack)))
+            stack.enter_context(stock.cache.image(Wanted("sha256:1"), stock.source(ARCHIVE)))
     assert len(stock.asked) == 1
+
+
+def test_an_image_that_was_unpacked_is_found_by_its_root_until_it_goes(stock: Stock) -> None:
+    made = stock.provide(ARCHIVE)
+    with stock.cache.kept(made.root) as found:
+        assert found == made
+    (Path(made.root).parent / "image.json").unlink()
+    with pytest.raises(ImageError, match="gone"), stock.cache.kept(made.root):
+        pass
 
 
 def test_the_oldest_go_but_not_those_in_use(stock: Stock, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cache_module, "KEPT_IMAGES", 2)
     with ExitStack() as stack:
-        used = stack.enter_context(stock.cache.image(Wanted("sha256:used"), stock.source(ARCHIVE, stack)))
+        used = stack.enter_context(stock.cache.image(Wanted("sha256:used"), stock.source(ARCHIVE)))
         names = [Path(used.root).parent.name]
         for number in range(3):
             made = stock.provide(ARCHIVE, digest=f"sha256:{number}")
