@@ -12,7 +12,8 @@ from pathlib import Path
 from sandbox.boxes.plan import Limits
 from sandbox.probe.stage import Stage, StageSettings, staged
 from sandbox.session import SessionSettings
-from sandbox.targets import Launch, resolve
+from sandbox.targets.launch import Launch
+from sandbox.targets.resolve import resolve
 
 REAL = Path(__file__).resolve().parents[1] / ".real"
 SETTINGS = StageSettings(limits=Limits(), session=SessionSettings(), seed=0)

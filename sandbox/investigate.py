@@ -15,7 +15,7 @@ from sandbox.probe.boxes import BoxKeeper, WireLines
 from sandbox.probe.course import Course
 from sandbox.probe.settings import ProbeSettings
 from sandbox.probe.stage import StageSettings, staged
-from sandbox.targets import Launch
+from sandbox.targets.launch import Launch
 
 
 async def investigate(

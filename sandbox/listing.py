@@ -5,7 +5,7 @@ from __future__ import annotations
 from sandbox.arguments import Learned, propose
 from sandbox.model import Listing
 from sandbox.probe.stage import StageSettings, staged
-from sandbox.targets import Launch
+from sandbox.targets.launch import Launch
 
 
 async def list_server(launch: Launch, settings: StageSettings, *, seed: int = 0, calls: int = 0) -> Listing:

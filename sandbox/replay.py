@@ -11,7 +11,7 @@ from sandbox.probe.again import again
 from sandbox.probe.boxes import BoxKeeper
 from sandbox.probe.settings import ProbeSettings
 from sandbox.probe.stage import StageSettings, staged
-from sandbox.targets import Launch
+from sandbox.targets.launch import Launch
 
 
 async def replay(

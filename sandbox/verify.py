@@ -44,7 +44,7 @@ from sandbox.probe.course import Course
 from sandbox.probe.live import lasting
 from sandbox.probe.settings import ProbeSettings
 from sandbox.probe.stage import Stage, StageSettings, staged
-from sandbox.targets import Launch
+from sandbox.targets.launch import Launch
 
 
 @dataclass(frozen=True, slots=True)

@@ -48,7 +48,8 @@ class Box:
 
     ``stdin`` and ``stdout`` are the engine's ends of the server's pipes, ``tap`` is the packet tap,
     ``events`` the system calls, ``layers`` the files; all of them are the box's and end with it. ``user`` is the
-    server's user id as the host numbers it. Any thread may use a box.
+    server's user id as the host numbers it, ``has_image`` whether its root is an image, of which every file is that
+    user's. Any thread may use a box.
     """
 
     def __init__(
@@ -57,6 +58,7 @@ class Box:
         ends: Ends,
         *,
         user: int,
+        has_image: bool,
         limits: Limits,
         layers: tuple[Layer, ...],
         canaries: Canaries,
@@ -65,6 +67,7 @@ class Box:
     ) -> None:
         self.name = name
         self.user = user
+        self.has_image = has_image
         self.init_pid = ends.init_pid
         self.stdin = ends.stdin
         self.stdout = ends.stdout

@@ -26,9 +26,13 @@ _LAYER_LIMIT = 100  # each costs two descriptors in one message, of which the ke
 
 @dataclass(slots=True)
 class Layout:
-    """What the root is put together from, in the terms of :class:`sandbox.linux.order.Order`; all paths absolute."""
+    """What the root is put together from, in the terms of :class:`sandbox.linux.order.Order`; all paths absolute.
+
+    ``sources`` has the folders of the host that are layers at another path than their own, by that path.
+    """
 
     layers: list[str] = field(default_factory=list)
+    sources: dict[str, str] = field(default_factory=dict)
     folders: list[tuple[str, int]] = field(default_factory=list)
     links: list[tuple[str, str]] = field(default_factory=list)
     files: list[str] = field(default_factory=list)
@@ -44,6 +48,8 @@ def lay_out(exposures: Sequence[Exposure], system: Sequence[str] = SYSTEM_FOLDER
     files: set[str] = set()
     links: dict[str, str] = {}
     for exposure in exposures:
+        if exposure.at:
+            continue
         path, followed = _trace(exposure.path)
         _refuse_our_own(exposure.path, path)
         if os.path.isdir(path):
@@ -58,6 +64,9 @@ def lay_out(exposures: Sequence[Exposure], system: Sequence[str] = SYSTEM_FOLDER
     mounts = _mount_points()
     for path in sorted(roots):
         _add(layout, path, mounts)
+    for exposure in exposures:
+        if exposure.at:
+            _place(layout, exposure, mounts)
     system_links = {path for path in system if os.path.islink(path)}
     layout.links += sorted(
         (path, target)
@@ -70,6 +79,23 @@ def lay_out(exposures: Sequence[Exposure], system: Sequence[str] = SYSTEM_FOLDER
             " most: expose a folder that holds several of them, or one with fewer mounts below"
         )
     return layout
+
+
+def _place(layout: Layout, exposure: Exposure, mounts: Sequence[str]) -> None:
+    """Add a folder as a layer at another path than its own."""
+    _refuse_our_own(exposure.path, exposure.at)
+    path = _trace(exposure.path)[0]
+    if any(mount.startswith(path + "/") for mount in mounts):
+        raise UsageError(
+            f"{path} cannot be shown at {exposure.at}: something else is mounted inside of it; name a folder below"
+        )
+    if _covered(exposure.at, layout.layers) or any(_covered(each, [exposure.at]) for each in layout.layers):
+        raise UsageError(
+            f"{path} cannot be shown at {exposure.at}: another folder is shown above or below that; name one that"
+            " holds both"
+        )
+    layout.layers.append(exposure.at)
+    layout.sources[exposure.at] = path
 
 
 def _trace(path: str) -> tuple[str, dict[str, str]]:

@@ -10,13 +10,14 @@ from sandbox.model import HOME, ImageRoot, Limits, SeedEntry
 
 @dataclass(frozen=True, slots=True)
 class Exposure:
-    """A file or folder of the host that the box sees at the same path.
+    """A file or folder of the host that the box sees at the same path, or a folder that it sees at the path ``at``.
 
     A folder is a lower layer: what the server changes there stays in the box. A file is copied in. One that
-    does not exist is left out.
+    does not exist is left out. A folder with an ``at`` hides what an image has there.
     """
 
     path: str
+    at: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,9 +12,11 @@ from sandbox.containers.ownimage import BUILD
 from sandbox.errors import TargetNotFoundError
 from sandbox.hosts.job import Job
 from sandbox.hosts.mounts import Sight, arrange
-from sandbox.targets import Launch, executables, places, resolve, runners
+from sandbox.targets import executables, places, runners
 from sandbox.targets.boundaries import in_system, too_wide
+from sandbox.targets.launch import Launch
 from sandbox.targets.owncode import project_of
+from sandbox.targets.resolve import resolve
 
 _MEANING = tuple(
     (

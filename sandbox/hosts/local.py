@@ -21,7 +21,8 @@ from sandbox.probe.settings import ProbeSettings
 from sandbox.probe.stage import StageSettings
 from sandbox.replay import replay
 from sandbox.session import SessionSettings
-from sandbox.targets import Launch, resolve
+from sandbox.targets.launch import Launch
+from sandbox.targets.resolve import resolve
 from sandbox.verify import VerifyOptions, verify
 
 

@@ -24,19 +24,22 @@ _OPENS = frozenset({"open", "openat", "openat2"})
 _NOT_FILES = ("/proc/", "/dev/", "/sys/")
 
 
-def denied_writes(events: Iterable[SyscallEvent], look: Look, user: int) -> tuple[str, ...]:
+def denied_writes(
+    events: Iterable[SyscallEvent], look: Look, user: int, *, has_image: bool = False
+) -> tuple[str, ...]:
     """A sentence for each path that the server tried to change and that its user may not.
 
     ``user`` is the server's user id as the host numbers it, as in the attributes that ``look`` gives. Opening
     a file for writing without creating or truncating it is no attempt: programs probe that way before they
-    read.
+    read. In an image every file is the server's and has the permissions of the image's own user: what those
+    refuse, no box denies.
     """
     told: dict[str, str] = {}
     for event in events:
         path = event.path
         if not path.startswith("/") or path.startswith(_NOT_FILES) or path in told or event.denied:
             continue
-        if _is_attempt(event) and _is_denied(event, look, user):
+        if _is_attempt(event) and _is_denied(event, look, user, has_image):
             told[path] = f"the box's user may not write {path}"
     return tuple(told.values())
 
@@ -47,16 +50,16 @@ def _is_attempt(event: SyscallEvent) -> bool:
     )
 
 
-def _is_denied(event: SyscallEvent, look: Look, user: int) -> bool:
+def _is_denied(event: SyscallEvent, look: Look, user: int, has_image: bool) -> bool:
     if event.name in _OPENS or event.name == "creat":
         there = look(event.path)
         if there is not None:
-            return stat.S_ISREG(there.st_mode) and not _may_write(there, user)
+            return stat.S_ISREG(there.st_mode) and not _may_write(there, user, has_image)
     folder = look(posixpath.dirname(event.path))
-    return folder is not None and stat.S_ISDIR(folder.st_mode) and not _may_write(folder, user)
+    return folder is not None and stat.S_ISDIR(folder.st_mode) and not _may_write(folder, user, has_image)
 
 
-def _may_write(facts: os.stat_result, user: int) -> bool:
+def _may_write(facts: os.stat_result, user: int, has_image: bool) -> bool:
     if facts.st_uid == user:
-        return bool(facts.st_mode & stat.S_IWUSR)
+        return has_image or bool(facts.st_mode & stat.S_IWUSR)
     return bool(facts.st_mode & stat.S_IWOTH)

@@ -137,7 +137,7 @@ class LiveBox:
             effects = mark_background(effects, tuple(self.idle_effects))
         unreached = [(Reason.BOX_LIMIT, text) for _, text in observed.limits_hit]
         box = self.session.box
-        denied = denied_writes(observed.events, box.look, box.user)
+        denied = denied_writes(observed.events, box.look, box.user, has_image=box.has_image)
         unreached += [(Reason.REFUSED_BY_BOX, sentence) for sentence in denied]
         step = Step(
             kind=kind,

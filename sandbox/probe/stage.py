@@ -17,11 +17,12 @@ from sandbox.boxes.launcher import Launcher
 from sandbox.boxes.plan import BoxPlan, Exposure
 from sandbox.effects import Collector, Readers
 from sandbox.evidence.content import ContentStore
-from sandbox.model import HOME, Limits, SeedEntry
+from sandbox.model import Limits, SeedEntry
 from sandbox.session import Ground, Session, SessionPool, SessionSettings
-from sandbox.targets import Launch
+from sandbox.targets.imageplaces import ImageFiles
+from sandbox.targets.launch import Launch, WorkspacePlace
 from sandbox.workspace import DEFAULT_WORKSPACE, Furnishing, Surroundings, furnish, plant_canaries
-from sandbox.world import World
+from sandbox.world import World, trust_seeds
 
 SPARES = min(2, os.cpu_count() or 1)
 """Boxes that start in advance: a server's own start is most of a run's work, and each keeps about one core busy."""
@@ -61,7 +62,7 @@ class Stage:
             content=self.content,
             readers=self.readers,
             workspace=self.surroundings.workspace,
-            home=HOME,
+            home=self.plan.home,
             canaries=self.plan.canaries,
             seeded=self.seeded,
         )
@@ -75,8 +76,8 @@ async def staged(launch: Launch, settings: StageSettings, *, spares: int = SPARE
         NoSandboxError: no rung of the sandbox ladder works here.
         UsageError: the workspace cannot be furnished.
     """
-    place = launch.workspace
-    furnishing = furnish(place.source if place else None, place.at if place else DEFAULT_WORKSPACE)
+    place = launch.workspace or WorkspacePlace(DEFAULT_WORKSPACE)
+    furnishing = furnish(place.source, place.at, home=launch.home)
     with ExitStack() as stack:
         # The client's SDK takes more than a second to import; the daemon and the gateway start meanwhile.
         importer = stack.enter_context(ThreadPoolExecutor(1, thread_name_prefix="import"))
@@ -104,9 +105,10 @@ async def staged(launch: Launch, settings: StageSettings, *, spares: int = SPARE
 
 def box_plan(launch: Launch, furnishing: Furnishing, world: World, settings: StageSettings) -> BoxPlan:
     """The plan of every box of a run: code and workspace, decoys, and the gateway's certificate."""
-    canaries = plant_canaries(HOME, settings.seed)
-    exposures = [*launch.exposures, *([furnishing.lower] if furnishing.lower else [])]
-    certificate = SeedEntry(world.bundle_path, "file", 0o644, world.ca_pem)
+    home = launch.home
+    canaries = plant_canaries(home, settings.seed)
+    decoys = canaries.seeds if launch.image is None else ImageFiles(launch.image.path).beside(canaries.seeds)
+    planted = {seed.path for seed in decoys}
     environment: Mapping[str, str] = {
         **world.environment,
         **canaries.environment,
@@ -116,12 +118,34 @@ def box_plan(launch: Launch, furnishing: Furnishing, world: World, settings: Sta
         argv=launch.argv,
         env=environment,
         cwd=launch.cwd or furnishing.surroundings.workspace,
-        exposures=tuple(Exposure(path) for path in exposures),
-        seeds=_merged(canaries.seeds, launch.seeds, furnishing.seeds, (certificate,)),
-        home=HOME,
-        canaries=canaries.paths,
+        exposures=_exposures(launch, furnishing),
+        seeds=_merged(
+            decoys,
+            launch.seeds,
+            furnishing.seeds,
+            trust_seeds(world.ca_pem, launch.image.path if launch.image else ""),
+        ),
+        home=home,
+        canaries=tuple(path for path in canaries.paths if path in planted),
         limits=settings.limits,
         stdout_is_log=settings.session.transport == "http",
+        image=launch.image,
+    )
+
+
+def _exposures(launch: Launch, furnishing: Furnishing) -> tuple[Exposure, ...]:
+    """What the box shows of the host: at the same path, or with an image where the user mounts it."""
+    shown = dict.fromkeys(launch.exposures, "")
+    mounted = {at: folder for folder, at in launch.mounts}
+    place = launch.workspace
+    if furnishing.lower is not None:
+        if launch.image is None or place is None:
+            shown[furnishing.lower] = ""
+        else:
+            mounted[place.at] = furnishing.lower
+    return (
+        *(Exposure(path) for path in shown),
+        *(Exposure(folder, at) for at, folder in mounted.items()),
     )
 
 

@@ -1,6 +1,5 @@
-"""Targets: from what the user named to something that a box can launch, by looking only."""
+"""Targets: from what the user named to something that a box can launch, by looking only.
 
-from sandbox.targets.launch import Launch, WorkspacePlace
-from sandbox.targets.resolve import resolve
-
-__all__ = ["Launch", "WorkspacePlace", "resolve"]
+Nothing is imported here: what reads an order for an image (:mod:`sandbox.targets.dockerrun`) is of use on every
+system, what resolves a command on Linux alone.
+"""

@@ -10,7 +10,6 @@ from pathlib import Path
 
 from sandbox.errors import TargetNotFoundError, UsageError
 from sandbox.targets import mounts
-from sandbox.targets.boundaries import absolute
 from sandbox.targets.dockeroptions import Given, Treatment, split_options
 from sandbox.targets.mounts import Mount
 
@@ -35,7 +34,8 @@ _VARIABLE = re.compile(r"[^=\s]+")
 class ImageOrder:
     """A server that lies in an image, and how the user wants it started. Plain data.
 
-    ``command`` is what the user typed. ``image`` is a reference (``mcp/time:latest``) or the absolute path of
+    ``command`` is what the user typed, but that ``-e NAME=VALUE`` is ``-e NAME``: no value is told to anybody, and
+    where the command is run again it is taken from the shell. ``image`` is a reference (``mcp/time:latest``) or the absolute path of
     an archive or OCI layout. ``entrypoint`` replaces the image's (None: the image's own), ``arguments`` its
     command. ``user``, ``groups`` (``--group-add``), ``workdir`` and ``platform`` are "" or empty where the image
     decides. ``env`` are variables given with ``-e`` and ``--env-file``, all of them secrets. ``hosts`` are names
@@ -97,7 +97,7 @@ def image_order(
 
 def _located(image: str, cwd: Path) -> str:
     """The image as a reference, or as the absolute path of an archive."""
-    path = absolute(image, cwd)
+    path = Path(os.path.normpath(cwd / image))
     if image.startswith(("/", "./", "../")) or image in (".", ".."):
         if not path.exists():
             raise TargetNotFoundError(
@@ -139,7 +139,7 @@ def _of_docker_run(words: tuple[str, ...], cwd: Path, environ: Mapping[str, str]
         raise UsageError(f"{program} run -w {workdir}: a folder in the image is named by an absolute path.")
     entrypoint = last("entrypoint")
     return ImageOrder(
-        command=words,
+        command=_without_values(words, len(words) - len(rest), values("env")),
         image=_located(rest[0], cwd),
         arguments=rest[1:],
         entrypoint=None if "entrypoint" not in by_name else (entrypoint,) if entrypoint else (),
@@ -182,6 +182,17 @@ def _after_run(words: tuple[str, ...], program: str) -> tuple[str, ...]:
     )
 
 
+def _without_values(words: tuple[str, ...], end: int, variables: Sequence[str]) -> tuple[str, ...]:
+    """The words, those of the first ``end`` that give a variable a value without it."""
+    given = {word: word.partition("=")[0] for word in variables if "=" in word}
+    kept = list(words)
+    for at, word in enumerate(words[:end]):
+        for variable, name in given.items():
+            if word.endswith(variable):
+                kept[at] = word.removesuffix(variable) + name
+    return tuple(kept)
+
+
 def _variables(words: Sequence[str], environ: Mapping[str, str], where: str) -> dict[str, str]:
     """``NAME=VALUE``, or ``NAME`` with the value that the host has; without one the variable is not set."""
     found: dict[str, str] = {}
@@ -200,7 +211,7 @@ def _from_files(names: Sequence[str], cwd: Path, environ: Mapping[str, str]) -> 
     found: dict[str, str] = {}
     for name in names:
         try:
-            text = absolute(name, cwd).read_text(encoding="utf-8-sig")
+            text = Path(cwd, name).read_text(encoding="utf-8-sig")
         except (OSError, UnicodeDecodeError) as error:
             raise TargetNotFoundError(f"--env-file {name}: cannot be read ({error}).") from error
         # As docker reads it: no quotes, no escapes, blanks only before the name.

@@ -186,6 +186,8 @@ def _place_bind(
         ]
     if hidden:
         return []
+    if source.is_file() and not files.is_bare(posixpath.dirname(mount.target)):
+        return []  # the samples would lie among the image's own files
     rank = (3 if mount.read_only else 0) if source.is_dir() else 1
     return [(rank, WorkspacePlace(mount.target, source))]
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from sandbox.model import ImageRoot, SeedEntry
+from sandbox.model import HOME, ImageRoot, SeedEntry
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +48,11 @@ class Launch:
     notes: tuple[str, ...] = ()
     image: ImageRoot | None = None
     mounts: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def home(self) -> str:
+        """The home of the server's user in its box."""
+        return HOME if self.image is None else self.image.home
 
 
 @dataclass(frozen=True, slots=True)

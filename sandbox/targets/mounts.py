@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import csv
+import os
 import posixpath
 import re
 from dataclasses import dataclass
 from pathlib import Path
 
 from sandbox.errors import UsageError
-from sandbox.targets.boundaries import absolute
 
 _VOLUME_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
 _READ_ONLY = frozenset({"ro", "readonly"})
@@ -94,7 +94,7 @@ def _source(source: str, cwd: Path, named: str, *, bind: bool = False) -> str:
     if source.startswith("~"):
         raise UsageError(f"{named}: without a shell nothing expands ~. Write the whole path.")
     if bind or source in (".", "..") or source.startswith(("/", "./", "../")):
-        return str(absolute(source, cwd))
+        return os.path.normpath(os.path.join(cwd, source))
     if not _VOLUME_NAME.fullmatch(source):
         raise UsageError(f"{named}: {source!r} is neither a volume's name nor an absolute path.")
     return ""

@@ -3,5 +3,6 @@
 from sandbox.world.exchanges import ExchangeLog
 from sandbox.world.handle import World
 from sandbox.world.tap import read_tap
+from sandbox.world.trust import trust_seeds
 
-__all__ = ["ExchangeLog", "World", "read_tap"]
+__all__ = ["ExchangeLog", "World", "read_tap", "trust_seeds"]

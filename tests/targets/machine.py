@@ -7,7 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from sandbox.targets import Launch, resolve
+from sandbox.targets.launch import Launch
+from sandbox.targets.resolve import resolve
 
 ELF = b"\x7fELF not really"
 

@@ -15,9 +15,9 @@ from sandbox.containers.cache import UnpackedImage
 from sandbox.containers.imageconfig import ImageConfig
 from sandbox.errors import ImageError, TargetNotFoundError, UsageError
 from sandbox.model import HOME, ImageRoot
-from sandbox.targets import Launch, WorkspacePlace
 from sandbox.targets.dockerrun import image_order
 from sandbox.targets.images import image_launch
+from sandbox.targets.launch import Launch, WorkspacePlace
 
 APP = Account(1234, 5, (), "app", "/home/app")
 CONFIG = ImageConfig("amd64", entrypoint=("/server",), command=("--stdio",))

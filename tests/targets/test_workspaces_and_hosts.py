@@ -8,7 +8,7 @@ import pytest
 from machine import Machine
 
 from sandbox.errors import UsageError
-from sandbox.targets import WorkspacePlace
+from sandbox.targets.launch import WorkspacePlace
 
 
 @pytest.fixture

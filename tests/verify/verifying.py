@@ -21,7 +21,7 @@ from sandbox.policy import SPEC
 from sandbox.probe.settings import ProbeSettings
 from sandbox.probe.stage import StageSettings
 from sandbox.session import SessionSettings
-from sandbox.targets import resolve
+from sandbox.targets.resolve import resolve
 from sandbox.verify import VerifyOptions, verify
 
 CATALOGUES = (Path(__file__).parents[1] / "servers", Path(__file__).with_name("attackers"))
