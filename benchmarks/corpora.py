@@ -73,9 +73,20 @@ async def measure(root: Path) -> list[Figure]:
     ]
 
 
-def verify(command: tuple[str, ...], cwd: Path, runs: Path) -> Verified:
+def verify(command: tuple[str, ...], cwd: Path, runs: Path, *options: str) -> Verified:
     """Run ``hintproof verify`` as a user does, and read what it left."""
-    words = [sys.executable, "-m", "sandbox", "verify", "--json", "--quiet", "--runs", str(runs), "--"]
+    words = [
+        sys.executable,
+        "-m",
+        "sandbox",
+        "verify",
+        "--json",
+        "--quiet",
+        "--runs",
+        str(runs),
+        *options,
+        "--",
+    ]
     started = time.monotonic()
     done = subprocess.run([*words, *command], cwd=cwd, capture_output=True, text=True, check=False)
     seconds = time.monotonic() - started
