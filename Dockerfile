@@ -26,19 +26,22 @@ RUN mkdir -p /out/usr/local/bin /out/usr/local/lib/node_modules \
      && mv uv/bin/uv uv/bin/uvx /out/usr/local/bin/; \
     fi
 COPY locks/hintproof.txt ./
+# Compiled here, since the container's root is read-only; not by time of change, which differs from build to build.
 RUN python3 -m venv --without-pip /opt/hintproof \
  && python3 -m pip --python /opt/hintproof/bin/python install --quiet --require-hashes --only-binary :all: \
-        --no-compile -r hintproof.txt
-COPY sandbox ./sandbox
-# Compiled here, since the container's root is read-only; not by time of change, since that differs from build
-# to build. Everybody may read it, whatever the umask was where the sources come from.
-RUN site=$(echo /opt/hintproof/lib/python3.*/site-packages) \
- && mv sandbox "$site/" \
- && printf '%s\n' '#!/opt/hintproof/bin/python -I' 'from sandbox.cli.main import main' 'main()' >/opt/hintproof/bin/hintproof \
- && /opt/hintproof/bin/python -m compileall -q --invalidation-mode unchecked-hash "$site" \
- && chmod -R u=rwX,go=rX /opt/hintproof && chmod 755 /opt/hintproof/bin/hintproof \
- && ln -s /opt/hintproof/bin/hintproof /out/usr/local/bin/hintproof \
- && mkdir -p /out/opt && mv /opt/hintproof /out/opt/ && chmod -R go=rX /out
+        --no-compile -r hintproof.txt \
+ && python3 -m compileall -q --invalidation-mode unchecked-hash /opt/hintproof \
+ && mkdir /out/opt && mv /opt/hintproof /out/opt/ && chmod -R u=rwX,go=rX /out
+
+FROM build AS code
+COPY sandbox /code/sandbox
+# Everybody may read it, whatever the umask was where the sources come from.
+RUN site=$(cd /out && echo opt/hintproof/lib/python3.*/site-packages) \
+ && mkdir -p "/add/$site" /add/opt/hintproof/bin /add/usr/local/bin && mv /code/sandbox "/add/$site/" \
+ && python3 -m compileall -q --invalidation-mode unchecked-hash -s /add -p / /add \
+ && printf '%s\n' '#!/opt/hintproof/bin/python -I' 'from sandbox.cli.main import main' 'main()' >/add/opt/hintproof/bin/hintproof \
+ && chmod -R u=rwX,go=rX /add && chmod 755 /add/opt/hintproof/bin/hintproof \
+ && ln -s /opt/hintproof/bin/hintproof /add/usr/local/bin/hintproof
 
 FROM ${BASE}
 RUN if ! command -v git >/dev/null; then \
@@ -48,6 +51,7 @@ RUN if ! command -v git >/dev/null; then \
             /var/lib/dpkg/*-old /var/log/apt /var/log/*.log /tmp/* /var/tmp/*; \
     fi
 COPY --from=build /out/ /
+COPY --from=code /add/ /
 COPY LICENSE /usr/share/doc/hintproof/copyright
 ARG VERSION=0.1.0
 RUN test "$(hintproof --version)" = "hintproof, version ${VERSION}"
