@@ -44,6 +44,7 @@ RUN site=$(cd /out && echo opt/hintproof/lib/python3.*/site-packages) \
  && ln -s /opt/hintproof/bin/hintproof /add/usr/local/bin/hintproof
 
 FROM ${BASE}
+ARG BASE
 RUN if ! command -v git >/dev/null; then \
         apt-get update -qq \
      && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends git >/dev/null \
@@ -56,6 +57,7 @@ COPY LICENSE /usr/share/doc/hintproof/copyright
 ARG VERSION=0.1.0
 RUN test "$(hintproof --version)" = "hintproof, version ${VERSION}"
 LABEL hintproof.version=${VERSION} \
+      org.opencontainers.image.base.name=${BASE} \
       org.opencontainers.image.title=hintproof \
       org.opencontainers.image.version=${VERSION} \
       org.opencontainers.image.licenses=Apache-2.0

@@ -1,7 +1,10 @@
-# Everything that a fresh machine needs: Python 3.11 or newer with venv, node with npm, git. No root, no Docker.
+# Everything that a fresh machine needs: Python 3.11 or newer with venv, node with npm, git. No root; Docker for
+# test-docker alone.
 #   make demo    verify a server that lies, and see the contradiction
 #   make test    all tests, real public servers included
 #   make check   the gates: lint, format, types, layers
+#   make test-docker   the tests that need a Docker engine and the image of `hintproof doctor --build`
+#   make locks         pin anew what the image is built from
 
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
@@ -25,7 +28,7 @@ NPM := npm install --no-audit --no-fund --no-update-notifier --ignore-scripts --
 NPM_VERSION := 2026.8.31
 NPM_SERVERS := server-filesystem server-memory server-everything server-sequential-thinking
 
-.PHONY: help setup real demo test check benchmark clean
+.PHONY: help setup real demo test test-docker check locks benchmark clean
 
 help:
 	@sed -n 's/^#   //p' Makefile
@@ -69,11 +72,24 @@ demo: setup
 test: setup real
 	@$(BIN)/python -m pytest $(PYTEST_ARGS)
 
+test-docker: setup real
+	@$(BIN)/python -m pytest -m docker $(PYTEST_ARGS)
+
 check: setup
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+# Hashes, and no address: whoever builds the image takes the packages from where his pip does.
+LOCK := UV_CUSTOM_COMPILE_COMMAND='make locks' $(BIN)/uv pip compile --quiet --upgrade --universal \
+	--generate-hashes --no-annotate --no-emit-index-url --python-version 3.11
+
+locks: setup
+	@$(BIN)/python $(PIP) --group uv
+	@$(LOCK) pyproject.toml --output-file locks/hintproof.txt
+	@$(LOCK) --group uv --output-file locks/uv.txt
+	@$(LOCK) --group node --output-file locks/node.txt
 
 benchmark: setup real
 	$(BIN)/python benchmarks/run

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import platform
+import socket
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -62,8 +63,14 @@ def connect() -> Iterator[Docker]:
     import docker
     import requests
 
-    address = _address(os.environ)
+    try:
+        address = _address(os.environ)
+    except (docker.errors.DockerException, OSError, ValueError) as error:
+        raise NoDockerError(
+            f"the settings of docker cannot be read: {error}", "see docker context ls"
+        ) from error
     _refuse_remote(address)
+    _knock(address)
     client = None
     try:
         client = docker.DockerClient(base_url=address, version="auto", timeout=_ANSWER_S)
@@ -71,7 +78,10 @@ def connect() -> Iterator[Docker]:
     except (docker.errors.DockerException, requests.RequestException, OSError) as error:
         if client is not None:
             client.close()
-        raise _why_not(address, error) from error
+        raise NoDockerError(
+            f"Docker at {address} does not answer: {error}",
+            f"see whether `docker version` works; if not, {_INSTALL}",
+        ) from error
     try:
         yield Docker(client, address, facts)
     finally:
@@ -89,7 +99,7 @@ def _address(environment: Mapping[str, str]) -> str:
     context = ContextAPI.get_context(name) if name else ContextAPI.get_current_context()
     if name and context is None:
         raise NoDockerError(
-            f"DOCKER_CONTEXT names {name}, and there is no such context: see docker context ls"
+            f"DOCKER_CONTEXT names {name}, and there is no such context", "see docker context ls"
         )
     host = context.Host if context is not None else None
     if host and not _is_usual(host):
@@ -118,37 +128,28 @@ def _refuse_remote(address: str) -> None:
         )
 
 
-def _why_not(address: str, error: BaseException) -> NoDockerError:
-    causes = list(_chain(error))
-    if any(isinstance(cause, PermissionError) for cause in causes):
-        return NoDockerError(
+def _knock(address: str) -> None:
+    """See whether anybody listens, since docker-py's own error hides the reason. Raises NoDockerError."""
+    scheme, _, path = address.partition("://")
+    if not scheme.endswith("unix"):
+        return
+    try:
+        with socket.socket(socket.AF_UNIX) as door:
+            door.connect(path)
+    except PermissionError as error:
+        raise NoDockerError(
             f"this user may not use Docker at {address}",
             f"add the user to the group docker (sudo usermod -aG docker {_user()}; then log in again), or run Docker rootless",
-        )
-    if any(isinstance(cause, FileNotFoundError) for cause in causes):
-        return NoDockerError(
+        ) from error
+    except FileNotFoundError as error:
+        raise NoDockerError(
             f"no Docker engine listens at {address}", f"{_INSTALL}; DOCKER_HOST names another socket"
-        )
-    if any(isinstance(cause, ConnectionRefusedError) for cause in causes):
-        return NoDockerError(
-            f"the Docker engine behind {address} does not run", "start it (sudo systemctl start docker)"
-        )
-    return NoDockerError(
-        f"Docker at {address} does not answer: {causes[-1]}",
-        f"see whether `docker version` works; if not, {_INSTALL}",
-    )
-
-
-def _chain(error: BaseException) -> Iterator[BaseException]:
-    """The error and what caused it; urllib3 hides causes among its arguments."""
-    seen: set[int] = set()
-    waiting: list[object] = [error]
-    while waiting:
-        cause = waiting.pop(0)
-        if isinstance(cause, BaseException) and id(cause) not in seen:
-            seen.add(id(cause))
-            yield cause
-            waiting += [cause.__cause__, cause.__context__, getattr(cause, "reason", None), *cause.args]
+        ) from error
+    except OSError as error:
+        raise NoDockerError(
+            f"the Docker engine behind {address} does not run: {error.strerror or error}",
+            "start it (sudo systemctl start docker)",
+        ) from error
 
 
 def _user() -> str:

@@ -2,7 +2,8 @@
 
 Four things remove it, so that one is always left: :meth:`EngineContainer.remove`; the end of its stdin, which
 the kernel brings about when this process dies, whereupon the engine in it exits; Docker's own removal of a
-container that has exited; and :func:`sandbox.containers.sweep.sweep` at the next start.
+container that has exited; and :func:`sandbox.containers.sweep.sweep` at the next start. Only a Docker that is killed
+leaves the engine running, until Docker is started again.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from docker import APIClient
 
 _GONE_S = 60.0
-_KILLED = 137  # 128 + SIGKILL
+_KILLED, _STOPPED = 137, 143  # 128 + SIGKILL, SIGTERM
 
 
 class EngineContainer:

@@ -35,8 +35,20 @@ def digest() -> str:
     return hashlib.sha256(archive()).hexdigest()[:16]
 
 
+def default_base() -> str:
+    """The base image that is used unless another is named."""
+    for line in (_root() / "Dockerfile").read_text(encoding="utf-8").splitlines():
+        if line.startswith("ARG BASE="):
+            return line.removeprefix("ARG BASE=")
+    raise AssertionError("the Dockerfile names its base")
+
+
+def _root() -> Path:
+    return _IN_WHEEL if _IN_WHEEL.is_dir() else _PACKAGE.parent
+
+
 def _files() -> Iterator[tuple[str, Path]]:
-    root = _IN_WHEEL if _IN_WHEEL.is_dir() else _PACKAGE.parent
+    root = _root()
     for name in ("Dockerfile", "LICENSE"):
         yield name, root / name
     for path in (root / "locks").iterdir():

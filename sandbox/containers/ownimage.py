@@ -20,7 +20,7 @@ COMMAND = "/opt/hintproof/bin/hintproof"
 BUILD = "hintproof doctor --build"
 """The command that builds the image, for cures."""
 
-_VERSION, _SOURCE = "hintproof.version", "hintproof.source"
+_VERSION, _SOURCE, _BASE = "hintproof.version", "hintproof.source", "org.opencontainers.image.base.name"
 _LAST_LINES = 20
 
 
@@ -52,13 +52,16 @@ def find_image(docker: Docker) -> str:
     except requests.RequestException as error:
         raise ContainerLostError(f"Docker went away while the image was looked for: {error}") from error
     labels = image.labels
+    again = f"build it anew: {BUILD}"
+    if labels.get(_BASE, context.default_base()) != context.default_base():
+        again += f" --base {labels[_BASE]}"
     if labels.get(_VERSION) != sandbox.__version__:
         raise ImageMissingError(
             f"the image {name()} is of version {labels.get(_VERSION) or 'unknown'}, this hintproof of {sandbox.__version__}",
-            f"build it anew: {BUILD}",
+            again,
         )
     if labels.get(_SOURCE):
-        raise ImageMissingError(f"the image {name()} was built from other code", f"build it anew: {BUILD}")
+        raise ImageMissingError(f"the image {name()} was built from other code", again)
     return str(image.id)
 
 
@@ -93,7 +96,7 @@ def build_image(docker: Docker, base: str = "", say: Callable[[str], None] = lam
         raise _why_not("\n".join(last), str(error.explanation or error), base) from error
     except requests.RequestException as error:
         raise ContainerLostError(f"Docker went away while the image was built: {error}") from error
-    return str(docker.client.images.get(name()).id)
+    return find_image(docker)
 
 
 def _why_not(said: str, error: str, base: str) -> ImageBuildError:
@@ -107,4 +110,4 @@ def _why_not(said: str, error: str, base: str) -> ImageBuildError:
         cure = f"the network signs connections anew: name a base image that knows its certificate, {BUILD} --base IMAGE"
     elif base:
         cure = "the base image must be a Debian or Ubuntu with Python 3.11 or newer, its venv and pip"
-    return ImageBuildError(f"the engine's image cannot be built: {error.strip()}\n{said}", cure)
+    return ImageBuildError(f"the engine's image cannot be built on {base or context.default_base()}: {error.strip()}\n{said}", cure)
