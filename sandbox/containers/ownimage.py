@@ -110,4 +110,7 @@ def _why_not(said: str, error: str, base: str) -> ImageBuildError:
         cure = f"the network signs connections anew: name a base image that knows its certificate, {BUILD} --base IMAGE"
     elif base:
         cure = "the base image must be a Debian or Ubuntu with Python 3.11 or newer, its venv and pip"
-    return ImageBuildError(f"the engine's image cannot be built on {base or context.default_base()}: {error.strip()}\n{said}", cure)
+    return ImageBuildError(
+        f"the engine's image cannot be built on {base or context.default_base()}: {error.strip()}\n{said}",
+        cure,
+    )

@@ -38,20 +38,30 @@ class Entry:
     content: str
 
 
+@pytest.fixture(scope="module")
+def contents(docker: Docker, image: str) -> dict[str, Entry]:
+    """Every file of the engine's image."""
+    return dict(entries(docker, image))
+
+
 @pytest.mark.docker
-def test_two_builds_on_one_base_give_equal_files(docker: Docker, image: str) -> None:
+def test_two_builds_on_one_base_give_equal_files(
+    docker: Docker, image: str, contents: dict[str, Entry]
+) -> None:
     base = docker.client.images.get(image).labels[BASE]
     again = build(docker, base, nocache=True)
     try:
-        first, second = dict(entries(docker, image)), dict(entries(docker, again))
+        second = dict(entries(docker, again))
     finally:
         docker.client.api.remove_image(again, force=True)
-    assert first.keys() == second.keys()
-    assert {path: (first[path], second[path]) for path in first if first[path] != second[path]} == {}
+    assert contents.keys() == second.keys()
+    assert {path: (entry, second[path]) for path, entry in contents.items() if entry != second[path]} == {}
 
 
 @pytest.mark.docker
-def test_everybody_can_read_and_run_the_engine_and_what_servers_need(docker: Docker, image: str) -> None:
+def test_everybody_can_read_and_run_the_engine_and_what_servers_need(
+    docker: Docker, image: str, contents: dict[str, Entry]
+) -> None:
     script = "set -e; node --version; npm --version; npx --version; uv --version; uvx --version; git --version; hintproof --version"
     rung = ContainerRung("user", "61234:61234", (), "an id that no account has")
     with EngineContainer.start(docker, ContainerSpec(image, ("sh", "-c", script), rung)) as container:
@@ -60,7 +70,7 @@ def test_everybody_can_read_and_run_the_engine_and_what_servers_need(docker: Doc
     assert len(lines) == 7
     closed = [
         path
-        for path, entry in entries(docker, image)
+        for path, entry in contents.items()
         if path.startswith(("opt/hintproof", "usr/local"))
         and entry.kind in (tarfile.REGTYPE, tarfile.DIRTYPE)
         and entry.mode & 0o044 != 0o044
@@ -69,11 +79,13 @@ def test_everybody_can_read_and_run_the_engine_and_what_servers_need(docker: Doc
 
 
 @pytest.mark.docker
-def test_the_image_is_not_roots_and_says_its_version(docker: Docker, image: str) -> None:
+def test_the_image_is_not_roots_and_says_its_version(
+    docker: Docker, image: str, contents: dict[str, Entry]
+) -> None:
     found = docker.client.images.get(image)
     assert found.labels["hintproof.version"] == sandbox.__version__
     assert found.attrs["Config"]["User"] not in ("", "0", "root", "0:0")
-    assert {PYTHON, COMMAND} <= {f"/{path}" for path, _ in entries(docker, image)}
+    assert {PYTHON, COMMAND} <= {f"/{path}" for path in contents}
 
 
 @pytest.mark.docker

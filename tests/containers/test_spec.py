@@ -9,6 +9,7 @@ import pytest
 
 from sandbox.containers.connection import Facts
 from sandbox.containers.spec import ContainerSpec, Mount, request, rungs
+from sandbox.linux import powers
 
 FACTS = Facts("28.0", frozenset({"seccomp"}), same_kernel=True, memory_mb=8000, cpus=4)
 
@@ -69,6 +70,11 @@ def test_each_rung_allows_more_than_the_one_above() -> None:
     assert "SYS_ADMIN" not in capabilities[0]
     assert "SYS_ADMIN" in capabilities[1]
     assert len(capabilities[0]) < len(capabilities[1]) < len(capabilities[2])
+
+
+def test_each_rung_has_what_the_engines_own_rungs_need() -> None:
+    assert set(rungs(FACTS)[1].capabilities) == {*powers.TO_MAP, "SYS_ADMIN"}
+    assert set(rungs(FACTS)[2].capabilities) == set(powers.TO_DO_WITHOUT)
 
 
 @pytest.mark.parametrize(
