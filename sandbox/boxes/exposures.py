@@ -1,22 +1,16 @@
-"""From what a box may see of the host to the layers, folders, links and files of its root.
-
-A layer of an overlay may not have mounts below it in a user namespace (they are locked together, and
-overlayfs refuses the tree). A folder that has some is therefore split: it becomes an empty folder into which
-its parts are put one by one.
-"""
+"""From what a box may see of the host to the layers, folders, links and files of its root."""
 
 from __future__ import annotations
 
 import os
-import stat
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 
 from sandbox.boxes.plan import Exposure
 from sandbox.errors import UsageError
 from sandbox.linux.base import SYSTEM_FOLDERS
 from sandbox.linux.links import follow
+from sandbox.linux.mounts import Parts, mount_points
 
 _OURS = ("/etc", "/proc", "/sys", "/dev")
 """Folders that the box has its own of. The first may be exposed in parts."""
@@ -25,17 +19,13 @@ _LAYER_LIMIT = 100  # each costs two descriptors in one message, of which the ke
 
 
 @dataclass(slots=True)
-class Layout:
-    """What the root is put together from, in the terms of :class:`sandbox.linux.order.Order`; all paths absolute.
+class Layout(Parts):
+    """What the root is put together from, in the terms of :class:`sandbox.linux.order.Order`.
 
     ``sources`` has the folders of the host that are layers at another path than their own, by that path.
     """
 
-    layers: list[str] = field(default_factory=list)
     sources: dict[str, str] = field(default_factory=dict)
-    folders: list[tuple[str, int]] = field(default_factory=list)
-    links: list[tuple[str, str]] = field(default_factory=list)
-    files: list[str] = field(default_factory=list)
 
 
 def lay_out(exposures: Sequence[Exposure], system: Sequence[str] = SYSTEM_FOLDERS) -> Layout:
@@ -61,9 +51,13 @@ def lay_out(exposures: Sequence[Exposure], system: Sequence[str] = SYSTEM_FOLDER
         links |= followed
     roots = [path for path in folders if not _covered(path, folders)]
     layout = Layout(files=sorted(path for path in files if not _covered(path, roots)))
-    mounts = _mount_points()
+    mounts = mount_points()
     for path in sorted(roots):
-        _add(layout, path, mounts)
+        # What lies between the layers of the system's folders is in the skeleton.
+        if path in system:
+            layout.layers += _parts(path, mounts).layers
+        else:
+            layout.add(path, mounts)
     for exposure in exposures:
         if exposure.at:
             _place(layout, exposure, mounts)
@@ -113,37 +107,11 @@ def _refuse_our_own(named: str, path: str) -> None:
         )
 
 
+def _parts(path: str, mounts: Sequence[str]) -> Parts:
+    parts = Parts()
+    parts.add(path, mounts)
+    return parts
+
+
 def _covered(path: str, roots: Iterable[str]) -> bool:
     return any(path.startswith(root + "/") for root in roots)
-
-
-def _mount_points() -> list[str]:
-    """The mount points of this process's mount namespace (proc_pid_mountinfo(5), which escapes blanks in octal)."""
-    lines = Path("/proc/self/mountinfo").read_text(encoding="utf-8", errors="surrogateescape").splitlines()
-    return [
-        line.split()[4]
-        .encode("utf-8", "surrogateescape")
-        .decode("unicode_escape")
-        .encode("latin-1")
-        .decode("utf-8", "surrogateescape")
-        for line in lines
-    ]
-
-
-def _add(layout: Layout, path: str, mounts: Sequence[str]) -> None:
-    """Add a folder: as one layer, or in parts when something is mounted below it."""
-    if not any(mount.startswith(path + "/") for mount in mounts):
-        layout.layers.append(path)
-        return
-    try:
-        entries = sorted(os.scandir(path), key=lambda entry: entry.name)
-        layout.folders.append((path, stat.S_IMODE(os.stat(path).st_mode)))
-    except PermissionError:
-        return
-    for entry in entries:
-        if entry.is_symlink():
-            layout.links.append((entry.path, os.readlink(entry.path)))
-        elif entry.is_dir():
-            _add(layout, entry.path, mounts)
-        elif entry.is_file() and os.access(entry.path, os.R_OK):
-            layout.files.append(entry.path)

@@ -7,13 +7,16 @@ mounts its own scratch.
 
 from __future__ import annotations
 
+import errno
 import glob
 import os
+import shutil
 import stat
 from dataclasses import dataclass
 from pathlib import Path
 
 from sandbox.linux import syscalls
+from sandbox.linux.mounts import Parts, mount_points
 from sandbox.linux.namespaces import Ids
 from sandbox.linux.order import step
 from sandbox.model import HOME
@@ -32,7 +35,11 @@ NAME_SERVER = "11.0.0.53"
 SYSTEM_FOLDERS = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32")
 """Folders of the host that every box sees. Where one is a symlink, as on a merged-usr system, so it is in the box."""
 
-_BASE_SIZE = "size=64m,nr_inodes=40k,mode=755"
+_BASE_SIZE = 64 << 20
+_BASE_INODES = 40_000
+_PARTS_LIMIT = 512 << 20
+"""Bytes of the system's files that may have to be copied, for they lie beside something that is mounted."""
+
 _DEVICE_NODES = ("null", "zero", "full", "random", "urandom", "tty")
 _DEVICE_LINKS = {
     "fd": "/proc/self/fd",
@@ -107,15 +114,22 @@ class Base:
 def build(server: int, ids: Ids) -> Base:
     """Build the base. ``server`` is the server's id as the daemon sees it, ``ids`` are those of a box of the
     host's system. Raises StepError."""
+    with step("take the system's folders apart"):
+        parts = _system_parts()
+        size = sum(os.stat(path).st_size for path in parts.files)
+        if size > _PARTS_LIMIT:
+            told = f"{size >> 20} MiB of files lie beside something that is mounted below {' '.join(SYSTEM_FOLDERS)}"
+            raise OSError(errno.EFBIG, told)
     with step("mount a tmpfs"):
         proc = os.open("/proc", os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
-        syscalls.mount("tmpfs", BASE, "tmpfs", syscalls.MS_NOSUID, _BASE_SIZE)
+        options = f"size={_BASE_SIZE + size},nr_inodes={_BASE_INODES + len(parts.files)},mode=755"
+        syscalls.mount("tmpfs", BASE, "tmpfs", syscalls.MS_NOSUID, options)
         for path in (SKELETON, DEVICES, LAYERS, SCRATCH):
             os.mkdir(path, 0o755)
     with step("bind the devices"):
         _build_devices()
     with step("copy the system's settings"):
-        _build_skeleton(server, ids)
+        _build_skeleton(server, ids, parts)
         skeleton = os.open(SKELETON, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     return Base(Lower(SKELETON, skeleton), proc)
 
@@ -133,7 +147,16 @@ def _build_devices() -> None:
         os.symlink(target, f"{DEVICES}/{name}")
 
 
-def _build_skeleton(server: int, ids: Ids) -> None:
+def _system_parts() -> Parts:
+    parts = Parts()
+    mounts = mount_points()
+    for folder in SYSTEM_FOLDERS:
+        if os.path.isdir(folder) and not os.path.islink(folder):
+            parts.add(folder, mounts)
+    return parts
+
+
+def _build_skeleton(server: int, ids: Ids, parts: Parts) -> None:
     for name, mode in _FOLDERS.items():
         path = f"{SKELETON}/{name}"
         os.mkdir(path)
@@ -143,6 +166,14 @@ def _build_skeleton(server: int, ids: Ids) -> None:
             os.symlink(os.readlink(folder), SKELETON + folder)
         elif os.path.isdir(folder):
             os.mkdir(SKELETON + folder, 0o755)
+    for path, mode in parts.folders:
+        os.makedirs(SKELETON + path, exist_ok=True)
+        os.chmod(SKELETON + path, mode)
+    for path, target in parts.links:
+        os.symlink(target, SKELETON + path)
+    for path in parts.files:
+        shutil.copyfile(path, SKELETON + path)
+        shutil.copymode(path, SKELETON + path)
     os.symlink("/run", f"{SKELETON}/var/run")
     os.symlink("/proc/mounts", f"{SKELETON}/etc/mtab")
     for pattern in _ETC:

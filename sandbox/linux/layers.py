@@ -40,7 +40,7 @@ class Layers:
         key = (path, facts.st_dev, facts.st_ino)
         if key not in self._bound:
             target = f"{LAYERS}/{len(self._bound)}"
-            os.mkdir(target)
+            os.makedirs(target, exist_ok=True)  # there, if it could not be bound the last time
             mapped = self._maps_ids and not f"{path}/".startswith(_SYSTEM)
             if not (mapped and self._bind_mapped(path, target, (facts.st_uid, facts.st_gid))):
                 syscalls.mount(path, target, None, syscalls.MS_BIND)
@@ -58,7 +58,10 @@ class Layers:
             return False
         try:
             syscalls.map_mount_ids(tree, self._namespaces[owner])
-        except OSError:  # EINVAL: not this file system; EPERM: not in this container
+        except PermissionError:  # not in this container
+            self._maps_ids = False
+            return False
+        except OSError:  # EINVAL: not this file system
             return False
         else:
             syscalls.move_mount(tree, target)

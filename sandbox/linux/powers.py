@@ -41,13 +41,13 @@ TO_DO_WITHOUT = (
 )
 """What they use where there are no user namespaces, in which a box's own processes would have all of it."""
 
-_lacked_before: tuple[str, ...] = ()
+_held_before: int | None = None
 
 
 def missing(needed: tuple[str, ...]) -> tuple[str, ...]:
     """Those of the capabilities that this process does not have, or that it has only since :func:`settle`."""
-    held = _effective()
-    return tuple(name for name in needed if name in _lacked_before or not held >> NUMBERS[name] & 1)
+    held = _effective() if _held_before is None else _held_before
+    return tuple(name for name in needed if not held >> NUMBERS[name] & 1)
 
 
 def settle() -> None:
@@ -56,22 +56,20 @@ def settle() -> None:
     To be called before there is a second thread, which the kernel would not let in. Where it does not work, the
     ladder tells why.
     """
-    global _lacked_before  # noqa: PLW0603 (a process enters once, and cannot ask the kernel what it was before)
-    if os.geteuid() != 0 or _lacked_before:
+    global _held_before  # noqa: PLW0603 (a process enters once, and cannot ask the kernel what it was before)
+    if os.geteuid() != 0 or has_settled() or not missing(TO_BE_ROOT) or missing(TO_MAP):
         return
-    lacked = missing(TO_BE_ROOT)
-    if not lacked or missing(TO_MAP):
-        return
+    held = _effective()
     try:
         enter_user_namespace()
     except OSError:
         return
-    _lacked_before = lacked
+    _held_before = held
 
 
 def has_settled() -> bool:
     """Whether this process is in a user namespace that it made for itself."""
-    return bool(_lacked_before)
+    return _held_before is not None
 
 
 def enter_user_namespace(flags: int = 0) -> None:

@@ -30,6 +30,8 @@ def become_server(assignment: Assignment, box: socket.socket, handover: socket.s
     os.setsid()
     for target, source in enumerate(assignment.stdio):
         os.dup2(source, target, inheritable=True)
+    # Else the layers' descriptors could leave no room below the limit that comes next.
+    syscalls.close_all_but([0, 1, 2, box.fileno(), handover.fileno()])
     os.umask(0o022)
     _restore_signals()
     with step("limit the server"):
@@ -69,6 +71,9 @@ def _processes(allowed: int, ids: Ids) -> int:
 
 
 def _set_limits(order: Order, processes: int) -> None:
+    with open("/proc/self/oom_score_adj", "rb", buffering=0) as present:
+        score = int(present.read(16))  # a container may have a higher one, which only a mighty one may lower
+    syscalls.write_setting("/proc/self/oom_score_adj", str(max(score, _OOM_SCORE)))
     # Never RLIMIT_AS: node reserves address space by the hundred gigabytes.
     for limit, wanted in (
         (resource.RLIMIT_NPROC, processes),
@@ -79,9 +84,6 @@ def _set_limits(order: Order, processes: int) -> None:
         _, highest = resource.getrlimit(limit)
         value = wanted if highest == resource.RLIM_INFINITY else min(wanted, highest)
         resource.setrlimit(limit, (value, value))
-    with open("/proc/self/oom_score_adj", "rb", buffering=0) as present:
-        score = int(present.read(16))  # a container may have a higher one, which only a mighty one may lower
-    syscalls.write_setting("/proc/self/oom_score_adj", str(max(score, _OOM_SCORE)))
 
 
 def _drop_powers(ids: Ids) -> None:

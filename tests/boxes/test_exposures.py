@@ -138,7 +138,7 @@ def test_a_folder_with_mounts_below_is_put_together_from_its_parts(
     sh: Launch, project: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # Real mounts need root: that something is mounted there is pretended.
-    monkeypatch.setattr("sandbox.boxes.exposures._mount_points", lambda: [str(project / "src")])
+    monkeypatch.setattr("sandbox.boxes.exposures.mount_points", lambda: [str(project / "src")])
     (project / "link").symlink_to("file")
     layout = lay_out(expose(project))
 
