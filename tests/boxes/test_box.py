@@ -98,7 +98,8 @@ def test_what_lies_below_a_layer_can_be_read_at_its_lower_path(sh: Launch) -> No
     box = sh("sleep 60")
     layers = {layer.prefix: layer for layer in box.layers}
 
-    assert os.listdir(str(layers["/usr"].lower)) == os.listdir("/usr")
+    below = max(prefix for prefix in layers if prefix.startswith("/usr"))
+    assert os.listdir(str(layers[below].lower)) == os.listdir(below)
     assert Path(f"{layers['/'].lower}/etc/hostname").read_text() == "box\n"
 
 
@@ -106,7 +107,8 @@ def test_the_deepest_layer_comes_first(sh: Launch) -> None:
     prefixes = [layer.prefix for layer in sh("true").layers]
 
     assert prefixes[-1] == "/"
-    assert prefixes.index("/dev/shm") < prefixes.index("/usr")
+    depths = [prefix.count("/") for prefix in prefixes[:-1]]
+    assert depths == sorted(depths, reverse=True)
 
 
 def test_system_calls_are_recorded_before_the_answer_can_be_read(sh: Launch) -> None:

@@ -12,6 +12,7 @@ from waiting import read_all, read_line
 from sandbox.boxes import Box, Exposure
 from sandbox.boxes.exposures import lay_out
 from sandbox.errors import UsageError
+from sandbox.linux.mounts import mount_points
 from sandbox.model import SeedEntry
 
 Launch = Callable[..., Box]
@@ -138,7 +139,9 @@ def test_a_folder_with_mounts_below_is_put_together_from_its_parts(
     sh: Launch, project: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # Real mounts need root: that something is mounted there is pretended.
-    monkeypatch.setattr("sandbox.boxes.exposures.mount_points", lambda: [str(project / "src")])
+    monkeypatch.setattr(
+        "sandbox.boxes.exposures.mount_points", lambda: [str(project / "src"), *mount_points()]
+    )
     (project / "link").symlink_to("file")
     layout = lay_out(expose(project))
 
@@ -151,4 +154,4 @@ def test_a_folder_with_mounts_below_is_put_together_from_its_parts(
 
 
 def test_the_system_is_always_there() -> None:
-    assert "/usr" in lay_out(()).layers
+    assert any(path.startswith("/usr") for path in lay_out(()).layers)
