@@ -32,7 +32,7 @@ NUMBERS = {
 TO_MAP = ("SETUID", "SETGID", "SETFCAP")
 """What it takes to map ids other than one's own into a user namespace, root's among them."""
 
-TO_BE_ROOT = (*TO_MAP, "SYS_ADMIN", "CHOWN", "DAC_OVERRIDE", "FOWNER")
+TO_BE_ROOT = (*TO_MAP, "SYS_ADMIN", "CHOWN", "DAC_OVERRIDE")
 """What the engine and its daemon use as the machine's root, where each box has a user namespace."""
 
 TO_DO_WITHOUT = (

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import pytest
 
@@ -30,6 +32,15 @@ def rung_launcher(request: pytest.FixtureRequest) -> Iterator[Launcher]:
 def python() -> tuple[str, tuple[Exposure, ...]]:
     """The Python that runs the tests, and what a box must expose to run it."""
     return os.path.realpath(sys.executable), (Exposure(sys.base_prefix),)
+
+
+@pytest.fixture(scope="session")
+def tool(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The one program of the images: static, so that an image need not hold anything else."""
+    built = tmp_path_factory.mktemp("tool") / "tool"
+    source = Path(__file__).with_name("image_tool.c")
+    subprocess.run(["gcc", "-static", "-O1", "-Wall", "-Werror", "-o", built, source], check=True)
+    return built
 
 
 @pytest.fixture

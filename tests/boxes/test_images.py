@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import shutil
 import stat
-import subprocess
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -20,15 +19,6 @@ from sandbox.linux.namespaces import server_owner
 from sandbox.model import FileChange, ImageRoot, SeedEntry
 
 IS_ROOT = os.geteuid() == 0
-
-
-@pytest.fixture(scope="session")
-def tool(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The one program of the images: static, so that an image need not hold anything else."""
-    built = tmp_path_factory.mktemp("tool") / "tool"
-    source = Path(__file__).with_name("image_tool.c")
-    subprocess.run(["gcc", "-static", "-O1", "-Wall", "-Werror", "-o", built, source], check=True)
-    return built
 
 
 @dataclass

@@ -17,6 +17,7 @@ from pathlib import Path
 import pytest
 
 from sandbox.boxes import BoxPlan, Exposure, Launcher
+from sandbox.linux.namespaces import server_owner
 from sandbox.model import SeedEntry
 
 HOSTILE = Path(__file__).with_name("hostile.py")
@@ -37,7 +38,7 @@ class Siege:
 
 
 @pytest.fixture(scope="module")
-def siege(launcher: Launcher, python: tuple[str, tuple[Exposure, ...]]) -> Iterator[Siege]:
+def siege(rung_launcher: Launcher, python: tuple[str, tuple[Exposure, ...]]) -> Iterator[Siege]:
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="hintproof-walls-")))
         folder.chmod(0o777)
@@ -71,6 +72,7 @@ def siege(launcher: Launcher, python: tuple[str, tuple[Exposure, ...]]) -> Itera
             "hidden": [str(hidden), str(Path(__file__).parent)],
             "exposure": str(exposure),
             "exposed": _tops([exposure, *(Path(shown.path) for shown in exposures)]),
+            "user": server_owner() if rung_launcher.rung == "plain" else 1000,
             "victim": victim.pid,
             "abstract": abstract.getsockname()[1:].decode(),
             "socket": str(hidden / "socket"),
@@ -85,7 +87,7 @@ def siege(launcher: Launcher, python: tuple[str, tuple[Exposure, ...]]) -> Itera
             exposures=(*exposures, Exposure(str(exposure))),
             seeds=(SeedEntry("/home/user/hostile.py", "file", content=HOSTILE.read_bytes()),),
         )
-        box = stack.enter_context(launcher.launch(plan))
+        box = stack.enter_context(rung_launcher.launch(plan))
         verdicts = b""
         while not verdicts.endswith(b"}"):
             assert select.select([box.stdout], [], [], VERDICTS_S)[0], "no verdict came"
