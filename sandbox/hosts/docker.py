@@ -75,7 +75,7 @@ def perform(job: Job, folder: RunFolder | None, listener: Listener) -> Answer:
             with EngineContainer.start(docker, spec) as engine:
                 return converse(engine, sight, folder, listener)
 
-        return _with_facts(_climb(rungs(docker.facts), run), told, image)
+        return with_facts(climb(rungs(docker.facts), run), told, image)
 
 
 def _look(job: Job) -> Sight:
@@ -87,7 +87,7 @@ def _look(job: Job) -> Sight:
     return look(job, os.environ)
 
 
-def _climb(ladder: Sequence[ContainerRung], run: Callable[[ContainerRung], Answer]) -> Answer:
+def climb(ladder: Sequence[ContainerRung], run: Callable[[ContainerRung], Answer]) -> Answer:
     """The answer on the first rung on which boxes can be built; each but the first allows the container more."""
     failed = []
     for rung in ladder:
@@ -135,7 +135,7 @@ def converse(engine: Engine, sight: Sight, folder: RunFolder | None, listener: L
     return answer
 
 
-def _with_facts(answer: Answer, job: Job, image: str) -> Answer:
+def with_facts(answer: Answer, job: Job, image: str) -> Answer:
     """The answer with what is known here, whatever the container says of it."""
     if isinstance(answer, Investigation):
         return dataclasses.replace(answer, report=_reported(answer.report, job, image))
