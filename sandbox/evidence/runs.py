@@ -8,7 +8,6 @@ beside its place and renamed, so that a run which dies leaves only whole files.
 from __future__ import annotations
 
 import errno
-import fcntl
 import json
 import os
 import re
@@ -24,6 +23,7 @@ from typing import Any
 from sandbox.errors import DiskFullError, EvidenceError, RunNotFoundError, UsageError
 from sandbox.evidence.codec import decode, encode, masked
 from sandbox.evidence.content import ContentStore
+from sandbox.evidence.locks import lock
 from sandbox.model import ToolEvidence
 
 KEPT_RUNS = 20
@@ -114,15 +114,16 @@ class RunFolder:
         self.saved_tools = 0
         self._mask = mask
         self._tell = written
+        self._discarded = False
         try:
             (self.path / "tools").mkdir(parents=True, exist_ok=False)
-            self._lock = os.open(self.path / ".lock", os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
+            self._lock = os.open(self.path / ".lock", os.O_CREAT | os.O_RDWR, 0o600)
         except OSError as error:
             kind = DiskFullError if error.errno in (errno.ENOSPC, errno.EDQUOT) else UsageError
             raise kind(
                 f"No run can be kept in {root}: {error.strerror}. Choose another folder with --runs DIR."
             ) from error
-        fcntl.flock(self._lock, fcntl.LOCK_EX)
+        lock(self._lock)
 
     def save_record(self, record: RunRecord) -> None:
         """Write what is being run."""
@@ -161,12 +162,14 @@ class RunFolder:
         return self.path / "report.json"
 
     def discard(self) -> None:
-        """Remove the folder: the run came to nothing. Closing it is still due."""
-        shutil.rmtree(self.path, ignore_errors=True)
+        """The run came to nothing: have the folder removed when it is closed."""
+        self._discarded = True
 
     def close(self) -> None:
         """Release the lock and remove the oldest finished runs beyond :data:`KEPT_RUNS`."""
         os.close(self._lock)
+        if self._discarded:
+            shutil.rmtree(self.path, ignore_errors=True)
         _forget_old_runs(self.path.parent)
 
     def _write(self, name: str, content: bytes) -> None:
@@ -192,15 +195,15 @@ def _slug(text: str) -> str:
 def _forget_old_runs(root: Path) -> None:
     runs = sorted((entry for entry in root.iterdir() if (entry / ".lock").is_file()), reverse=True)
     for old in runs[KEPT_RUNS:]:
-        lock = os.open(old / ".lock", os.O_RDWR | os.O_CLOEXEC)
+        descriptor = os.open(old / ".lock", os.O_RDWR)
         try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            lock(descriptor)
         except BlockingIOError:
             continue  # another hintproof is writing it now
         else:
             shutil.rmtree(old, ignore_errors=True)
         finally:
-            os.close(lock)
+            os.close(descriptor)
 
 
 def find_run(root: Path, run: str) -> Path:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -222,6 +224,37 @@ def test_auto_goes_to_docker_where_this_machine_allows_no_sandbox(tmp_path: Path
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["host"] == "docker"
     assert "no sandbox works on this machine; trying docker" in done.stderr
+
+
+def test_a_client_on_another_system_has_its_server_resolved_in_the_container() -> None:
+    """As from a Mac, whose user has another id than the container's: what it shows is for everybody to read."""
+    with tempfile.TemporaryDirectory(dir="/var/tmp") as place:
+        project = Path(place)
+        project.chmod(0o755)
+        shutil.copy(LYING, project / "server.py")
+        done = subprocess.run(
+            [
+                sys.executable,
+                str(ROOT / "tests/hosts/on_another_system.py"),
+                "darwin",
+                "verify",
+                "--json",
+                "--",
+                "python3",
+                "server.py",
+            ],
+            cwd=project,
+            env=environment(),
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=2 * PATIENCE_S,
+            check=False,
+        )
+    assert done.returncode == 1, done.stderr
+    report = json.loads(done.stdout)
+    assert (report["host"], report["command"]) == ("docker", ["python3", "server.py"])
+    assert report["summary"]["verdicts"]["contradicted"] == 1
 
 
 def test_an_interrupt_removes_the_container_and_keeps_the_finished_tools(

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
+from standin import PATIENCE_S, ROOT
 
 from sandbox.config import Settings
 from sandbox.errors import UsageError
 from sandbox.hosts.elsewhere import command_inside, inside, look, too_wide
 from sandbox.hosts.job import Job, Task
+
+HERE = Path(__file__).parent
 
 
 @pytest.mark.parametrize(
@@ -82,3 +88,29 @@ def test_the_project_and_what_the_command_names_is_shown(
     assert sight.job.environ == {"HOME": str(home), "npm_config_cache": f"{home}/.npm", "PATH": ""}
     assert sight.job.stands_for == words
     assert "the container runs Linux" in sight.if_missing
+
+
+@pytest.mark.parametrize(
+    ("system", "code", "said"),
+    [
+        ("darwin", 4, "a sandbox on this machine itself needs Linux; use --host docker here."),
+        ("darwin", 4, "Nor is there a sandbox in docker: no Docker engine listens"),
+        ("win32", 2, "is on no drive of this machine"),
+    ],
+)
+def test_a_command_there_gets_by_without_what_only_linux_has(
+    tmp_path: Path, system: str, code: int, said: str
+) -> None:
+    done = subprocess.run(
+        [sys.executable, str(HERE / "on_another_system.py"), system, "verify", "--", "python", "server.py"],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(ROOT), "DOCKER_HOST": "unix:///nowhere/docker.sock"},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE_S,
+        check=False,
+    )
+    assert done.returncode == code, done.stderr
+    assert said in done.stderr
+    assert list((tmp_path / ".hintproof/runs").iterdir()) == []
