@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import socket
 import subprocess
 import sys
@@ -16,12 +17,6 @@ from sandbox.effects.readers.wire import WireError, receive, send
 
 JOB_S = 10.0
 """Wall seconds that one comparison may take before the worker is killed."""
-
-_LEAVES_S = 1.0
-"""Seconds in which a worker notices that its link is closed, unless it is at work."""
-
-_NOBODY = 65534
-"""The user that a worker of root becomes (reader_worker.confine)."""
 
 _WANTS = 20_000
 _LARGEST_JOB = 64 << 20
@@ -126,29 +121,10 @@ class Readers:
             self._link.close()
             self._link = None
         if self._process is not None:
-            _kill(self._process)
+            with contextlib.suppress(ProcessLookupError):
+                self._process.kill()
             self._process.wait()
             self._process = None
-
-
-def _kill(worker: subprocess.Popen[bytes]) -> None:
-    """Kill a worker, whom root may not be allowed to: in a container it has no power over other users' processes."""
-    try:
-        worker.kill()
-    except ProcessLookupError:
-        return
-    except PermissionError:
-        try:
-            worker.wait(_LEAVES_S)
-        except subprocess.TimeoutExpired:
-            kill = "import os, sys; os.kill(int(sys.argv[1]), 9)"
-            subprocess.run(
-                [sys.executable, "-I", "-S", "-c", kill, str(worker.pid)],
-                user=_NOBODY,
-                group=_NOBODY,
-                extra_groups=[],
-                check=False,
-            )
 
 
 def _nothing(_: str) -> bytes | None:

@@ -30,7 +30,7 @@ _READ = 1 << 16
 
 def main() -> int:
     """Perform one job. 0 when its answer or its error was told, 70 when even that was not possible."""
-    settle()  # before there is a second thread
+    settle()
     requests, answers = _take_over(0, os.O_RDONLY), _take_over(1, None)
     teller = Teller(lambda line: _write(answers, line))
     with tempfile.TemporaryDirectory(prefix="hintproof-", ignore_cleanup_errors=True) as scratch:
