@@ -31,7 +31,8 @@ RUN python3 -m venv --without-pip /opt/hintproof \
  && python3 -m pip --python /opt/hintproof/bin/python install --quiet --require-hashes --only-binary :all: \
         --no-compile -r hintproof.txt \
  && python3 -m compileall -q --invalidation-mode unchecked-hash /opt/hintproof \
- && mkdir /out/opt && mv /opt/hintproof /out/opt/ && chmod -R u=rwX,go=rX /out
+ && mkdir /out/opt && mv /opt/hintproof /out/opt/ && chmod -R u=rwX,go=rX /out \
+ && install -d -m 1777 /out/var/cache/hintproof-images
 
 FROM build AS code
 COPY sandbox /code/sandbox

@@ -21,7 +21,7 @@ from sandbox.report.timeline import render_timeline
 
 
 @click.command("investigate", cls=ServerCommand)
-@click.argument("tool")
+@click.argument("words", nargs=-1, required=True, metavar="TOOL")
 @click.option(
     "--args", "arguments", metavar="JSON", help="The arguments to call it with (default: generated)."
 )
@@ -29,14 +29,16 @@ from sandbox.report.timeline import render_timeline
 @probe_options
 @output_options
 def command(
-    tool: str, arguments: str | None, as_json: bool, quiet: bool, verbose: bool, **options: Any
+    words: tuple[str, ...], arguments: str | None, as_json: bool, quiet: bool, verbose: bool, **options: Any
 ) -> int:
     """Call one TOOL and show everything that each call did: when, who, what; then the verdicts.
 
     Exit code 1 when the tool's behaviour contradicts one of its hints, as for verify.
     """
     given = _arguments(arguments)
-    job = job_for(Task.INVESTIGATE, server_command(), options, tool=tool, arguments=given)
+    *target, tool = words
+    command = server_command(tuple(target))
+    job = job_for(Task.INVESTIGATE, command, options, tool=tool, arguments=given)
     with run_folder(job, options) as folder, listening(quiet, job.secrets) as listener:
         found = perform(job, folder, listener)
     assert isinstance(found, Investigation)

@@ -17,6 +17,7 @@ from sandbox.model import Listing
 from sandbox.report.console import make_console
 from sandbox.report.escaping import Masker, plain_json, visible
 from sandbox.report.listing import render_listing
+from sandbox.targets.dockerrun import PREFIX
 
 _SENT_SHOWN = 4000
 """Characters of one argument set that are shown; ``--json`` shows all."""
@@ -43,15 +44,18 @@ def list_command(target: tuple[str, ...], as_json: bool, **options: Any) -> None
 
 
 @click.command("arguments", cls=ServerCommand)
-@click.argument("tool", required=False)
+@click.argument("words", nargs=-1, metavar="[TOOL]")
 @launch_options
 @click.option("--json", "as_json", is_flag=True, help="The argument sets as JSON on standard output.")
-def arguments_command(tool: str | None, as_json: bool, **options: Any) -> None:
+def arguments_command(words: tuple[str, ...], as_json: bool, **options: Any) -> None:
     """Show the arguments that would be sent to each tool (or to TOOL) first, and why. Nothing is called.
 
     During a run, values learned from earlier replies are used as well.
     """
-    job = job_for(Task.LIST, server_command(), options, proposals=True)
+    target, tool = words[:-1], words[-1] if words else None
+    if tool is not None and tool.startswith(PREFIX):  # a target whose tools are all asked for
+        target, tool = words, None
+    job = job_for(Task.LIST, server_command(target), options, proposals=True)
     listing = _listing(job)
     names = [item.name for item in listing.tools]
     if tool is not None and tool not in names:

@@ -8,6 +8,8 @@ from typing import Any, TypeVar
 
 import click
 
+from sandbox.targets.dockerrun import PREFIX
+
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 
 DEFAULT_RUNS = Path(".hintproof/runs")
@@ -33,24 +35,27 @@ class ServerCommand(click.Command):
     def collect_usage_pieces(self, ctx: click.Context) -> list[str]:
         """The usage line, with the server's command at its end; no word before it can name a target yet."""
         pieces = [piece for piece in super().collect_usage_pieces(ctx) if "TARGET" not in piece]
-        return [*pieces, "-- COMMAND..."]
+        return [*pieces, "oci:IMAGE | -- COMMAND..."]
 
 
-def server_command(extra: tuple[str, ...] = ()) -> tuple[str, ...]:
-    """The server's command: the words after ``--``, else ``extra`` (words that may name the target before
-    it).
+def server_command(named: tuple[str, ...] = ()) -> tuple[str, ...]:
+    """The server's command: the words after ``--``, which are arguments where the words before it name an image.
 
-    Raises click.UsageError where there is neither.
+    () where there is neither. Raises click.UsageError for words before it that name no target.
     """
     command: tuple[str, ...] = click.get_current_context().meta.get(_COMMAND, ())
-    if command and extra:
-        raise click.UsageError(f"Unexpected {extra[0]!r}: name the target once, as a command after --.")
-    if not command and not extra:
-        raise click.UsageError("No target. Name the server's command after --, such as: -- python server.py")
-    if not command:
+    if named and named[0].startswith(PREFIX):
+        if len(named) > 1:
+            raise click.UsageError(
+                f"Unexpected {named[1]!r}: the arguments of an image's server come after --."
+            )
+        return (named[0], *command)
+    if command and named:
+        raise click.UsageError(f"Unexpected {named[0]!r}: name the target once, as a command after --.")
+    if named:
         raise click.UsageError(
-            f"{extra[0]!r} is not a target that this version can launch. Name the server's command after --, "
-            f"such as: -- {' '.join(extra)}"
+            f"{named[0]!r} is not a target that this version can launch. Name the server's command after --, "
+            f"such as: -- {' '.join(named)}"
         )
     return command
 
@@ -72,6 +77,11 @@ host_option = click.option(
 
 _LAUNCH = (
     host_option,
+    click.option(
+        "--image",
+        metavar="IMAGE",
+        help="Run the command in this image; without one, the image's own. Or: oci:IMAGE",
+    ),
     click.option("--workspace", metavar="DIR", help="A folder to copy into the box as the workspace."),
     click.option(
         "-e",

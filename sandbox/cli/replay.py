@@ -39,10 +39,10 @@ def command(finding: str, runs: Path, env: tuple[str, ...]) -> int:
     record = load_record(folder)
     options: dict[str, Any] = {**record.launch, "env": env}
     cwd = Path(options.pop("cwd", "."))
-    needed = [name for name in record.launch.get("env", ()) if name not in {e.split("=", 1)[0] for e in env}]
+    job = job_for(Task.REPLAY, record.command, options, cwd=cwd, finding=saved)
+    needed = [name for name in record.launch.get("env", ()) if name not in job.variables]
     if needed:
         raise click.UsageError(f"The run was given {', '.join(needed)}; give it again with -e {needed[0]}.")
-    job = job_for(Task.REPLAY, record.command, options, cwd=cwd, finding=saved)
     result = perform(job, None, unheard)
     assert isinstance(result, Replay)
     console = make_console(sys.stdout)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 import shlex
 import sys
@@ -21,6 +22,7 @@ from sandbox.hosts.job import Job, Task
 from sandbox.report.console import make_console
 from sandbox.report.escaping import MASK, Masker
 from sandbox.report.progress import progress
+from sandbox.targets.dockerrun import PREFIX, image_order
 
 _SETTINGS = frozenset(
     "host workspace env expose transport port path limits timeouts seed tools closed_world profile budget fail_on"
@@ -38,20 +40,24 @@ def job_for(
 ) -> Job:
     """A job from the options of the command line; ``more`` is what the task needs.
 
-    Raises UsageError and ConfigError where an option or a settings file is wrong.
+    Raises UsageError and ConfigError where an option or a settings file is wrong, TargetNotFoundError for the
+    archive of an image that is not there.
     """
     start = cwd or Path.cwd()
     settings = resolve_settings(setting_flags(options), cwd=start, environ=os.environ)
+    order = image_order(command, image=options.get("image") or "", cwd=start)
+    if order is None and not command:
+        raise click.UsageError("No target. Name the server's command after --, such as: -- python server.py")
     job = Job(
         task=task,
-        command=command,
+        command=command if order is None else order.command,
         cwd=str(start),
         settings=settings,
-        invocation=_invocation(settings.env),
+        image=order,
         **more,
     )
     keep_secret(job.secrets)
-    return job
+    return dataclasses.replace(job, invocation=_invocation(job.variables))
 
 
 def setting_flags(options: Mapping[str, Any]) -> dict[str, Any]:
@@ -76,7 +82,10 @@ def run_folder(job: Job, options: Mapping[str, Any]) -> Iterator[RunFolder]:
     """
     runs = runs_folder(options)
     flags = setting_flags(options)
-    flags["env"] = [word.split("=", 1)[0] for word in flags.get("env") or ()]
+    given = (word.split("=", 1)[0] for word in flags.get("env") or ())
+    flags["env"] = list(dict.fromkeys([*given, *(job.image.env if job.image is not None else ())]))
+    if job.image is not None and not job.command[0].startswith(PREFIX):
+        flags["image"] = options.get("image")
     with RunFolder(runs, new_run_id(), Masker(job.secrets)) as folder:
         try:
             folder.save_record(

@@ -64,14 +64,15 @@ def _on(host: str, job: Job, folder: RunFolder | None, listener: Listener) -> An
         record = load_record(folder.path)
         folder.save_record(dataclasses.replace(record, launch={**record.launch, "host": host}))
     if host == "docker":
-        from sandbox.hosts import docker
+        from sandbox.hosts.docker import perform as perform_in_docker
 
-        return docker.perform(job, folder, listener)
+        return perform_in_docker(job, folder, listener)
     if sys.platform != "linux":
         raise NoSandboxError("a sandbox on this machine itself needs Linux; use --host docker here.")
-    from sandbox.hosts import local  # most of hintproof, and only Linux has what it is made of
+    # Most of hintproof, and only Linux has what it is made of.
+    from sandbox.hosts.local import perform as perform_here
 
-    return local.perform(job, folder, listener)
+    return perform_here(job, folder, listener)
 
 
 def _obstacle() -> NoSandboxError | None:

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import dataclasses
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
 from sandbox.containers.ownimage import BUILD
 from sandbox.errors import TargetNotFoundError
 from sandbox.hosts.job import Job
-from sandbox.hosts.mounts import Sight, arrange
+from sandbox.hosts.mounts import Sight, View, arrange
 from sandbox.targets import executables, places, runners
 from sandbox.targets.boundaries import in_system, too_wide
+from sandbox.targets.dockerrun import ImageOrder
 from sandbox.targets.launch import Launch
 from sandbox.targets.owncode import project_of
 from sandbox.targets.resolve import resolve
@@ -38,9 +39,11 @@ def look(job: Job, environ: Mapping[str, str]) -> Sight:
         UsageError: the command cannot be meant.
         TargetNotFoundError: a runner's package is not on this machine.
     """
+    if job.image is not None:
+        return _for_image(job, job.image, environ)
     settings = job.settings
     unwrapped = runners.unwrap(job.command, cwd=Path(job.cwd), environ=environ)
-    words = _led_out_of_the_system(unwrapped.words, unwrapped.cwd, environ)
+    words, program = _program(unwrapped.words, unwrapped.cwd, environ)
     launch: Launch | None = None
     with suppress(TargetNotFoundError):  # the container may have what is not here, and says so if it has not
         launch = resolve(
@@ -51,10 +54,12 @@ def look(job: Job, environ: Mapping[str, str]) -> Sight:
             workspace=settings.workspace,
             environ=environ,
         )
-    shown, standing = _named(words, settings.env, unwrapped.cwd, environ)
-    shown += _needed(launch, environ) if launch is not None else _near(unwrapped.cwd, job, environ)
-    view = arrange(map(str, shown), map(str, standing))
-    variables = {name: environ[name] for name in _MEANING if name in environ}
+    named = places.named_paths(words[1:], settings.env, unwrapped.cwd)
+    shown = [unwrapped.cwd, *(one.path for one in named if not one.missing)]
+    shown += _needed(launch) if launch is not None else _near(unwrapped.cwd, job)
+    shown += [program] if program is not None else []
+    view = _view(shown, [one.path.parent for one in named if one.missing], environ)
+    variables = _meaning(environ)
     found = launch.env["PATH"].split(os.pathsep) if launch is not None else []
     path = [*found, *environ.get("PATH", os.defpath).split(os.pathsep)]
     variables["PATH"] = os.pathsep.join(dict.fromkeys(folder for folder in path if view.shows(folder)))
@@ -86,35 +91,48 @@ def _told_apart(launch: Launch | None) -> tuple[str, str]:
     )
 
 
-def _led_out_of_the_system(words: tuple[str, ...], cwd: Path, environ: Mapping[str, str]) -> tuple[str, ...]:
-    """A program by its real place where only a link to it is in the system's folders, which the container does
-    not share."""
+def _for_image(job: Job, order: ImageOrder, environ: Mapping[str, str]) -> Sight:
+    """What an image's server takes from this machine: what the user mounts, names or exposes."""
+    settings, cwd = job.settings, Path(job.cwd)
+    shown = [Path(mount.source) for mount in order.mounts if mount.source]
+    if order.host_paths:
+        named = places.named_paths(order.arguments, job.variables, cwd)
+        shown += [one.path for one in named if not one.missing and not one.relative]
+    shown += [*settings.expose, *([settings.workspace] if settings.workspace is not None else [])]
+    return Sight(dataclasses.replace(job, environ=_meaning(environ)), _view(shown, [], environ))
+
+
+def _view(shown: Iterable[Path], standing: Sequence[Path], environ: Mapping[str, str]) -> View:
+    """The view of these paths; of a home or a folder of the machine among them only that it is there."""
+    shown = list(shown)
+    wide = [path for path in shown if too_wide(path.resolve(), environ)]
+    narrow = [path for path in shown if path not in wide]
+    return arrange(map(str, narrow), map(str, [*standing, *wide]))
+
+
+def _meaning(environ: Mapping[str, str]) -> dict[str, str]:
+    return {name: environ[name] for name in _MEANING if name in environ}
+
+
+def _program(
+    words: tuple[str, ...], cwd: Path, environ: Mapping[str, str]
+) -> tuple[tuple[str, ...], Path | None]:
+    """The words and their program, None where there is no such program here.
+
+    Where only a link to it is in the system's folders, which the container does not share, the words name it by
+    its real place.
+    """
     try:
         program = executables.locate(words[0], cwd=cwd, environ=environ)
     except TargetNotFoundError:
-        return words
+        return words, None
     real = program.resolve()
-    return (str(real), *words[1:]) if in_system(program) and not in_system(real) else words
+    if in_system(program) and not in_system(real):
+        return (str(real), *words[1:]), real
+    return words, program
 
 
-def _named(
-    words: Sequence[str], variables: Mapping[str, str], cwd: Path, environ: Mapping[str, str]
-) -> tuple[list[Path], list[Path]]:
-    """What the words and variables name: the paths to show, and the folders that only have to be there."""
-    shown: list[Path] = []
-    standing: list[Path] = []
-    (standing if too_wide(cwd.resolve(), environ) else shown).append(cwd)
-    for named in places.named_paths(words[1:], variables, cwd):
-        if named.missing:
-            standing.append(named.path.parent)
-        elif too_wide(named.path.resolve(), environ):
-            standing.append(named.path)
-        else:
-            shown.append(named.path)
-    return shown, standing
-
-
-def _needed(launch: Launch, environ: Mapping[str, str]) -> list[Path]:
+def _needed(launch: Launch) -> list[Path]:
     """What the launch takes from this machine: its closure, the server's own code, the workspace."""
     needed = [Path(path) for path in launch.exposures]
     copied = [Path(seed.path) for seed in launch.seeds if seed.kind == "file"]
@@ -122,15 +140,15 @@ def _needed(launch: Launch, environ: Mapping[str, str]) -> list[Path]:
     above = {folder for path in copied for folder in path.parents}
     folders = (Path(seed.path) for seed in launch.seeds if seed.kind == "dir")
     needed += copied
-    needed += [folder for folder in folders if folder in above and not too_wide(folder, environ)]
+    needed += [folder for folder in folders if folder in above]
     if launch.workspace is not None and launch.workspace.source is not None:
         needed.append(launch.workspace.source)
     return needed
 
 
-def _near(cwd: Path, job: Job, environ: Mapping[str, str]) -> list[Path]:
+def _near(cwd: Path, job: Job) -> list[Path]:
     """What a server that cannot be resolved here is likely to need: the project around, and what was asked for."""
     project = project_of(cwd / "file")
-    near = [] if project is None or too_wide(project, environ) else [project]
+    near = [project] if project is not None else []
     asked = job.settings.workspace
     return [*near, *job.settings.expose, *([asked] if asked is not None else [])]

@@ -21,6 +21,7 @@ from sandbox.errors import (
 )
 from sandbox.events import Listener
 from sandbox.evidence.runs import RunFolder
+from sandbox.hosts.imagevolume import unpacked_in_volume
 from sandbox.hosts.job import Answer, Job
 from sandbox.hosts.mounts import Sight
 from sandbox.hosts.stream import hear, write_job
@@ -65,17 +66,24 @@ def perform(job: Job, folder: RunFolder | None, listener: Listener) -> Answer:
         StreamError, EngineFaultError: a fault of ours in there.
         HintproofError: as the local host does.
     """
-    told = job if folder is None else dataclasses.replace(job, run=folder.path.name)
-    sight = _look(told)
+    job = job if folder is None else dataclasses.replace(job, run=folder.path.name)
+    sight = _look(job)
     with connect() as docker:
         image = find_image(docker)
 
         def run(rung: ContainerRung) -> Answer:
             spec = container_spec(image, rung, sight, docker.facts.cpus)
-            with EngineContainer.start(docker, spec) as engine:
-                return converse(engine, sight, folder, listener)
+            order = sight.job.image
+            if order is None:
+                with EngineContainer.start(docker, spec) as engine:
+                    return converse(engine, sight, folder, listener)
+            with unpacked_in_volume(docker, image, rung, order, listener) as kept:
+                told = dataclasses.replace(sight.job, unpacked=kept.unpacked)
+                spec = dataclasses.replace(spec, mounts=(*spec.mounts, kept.mount))
+                with EngineContainer.start(docker, spec) as engine:
+                    return converse(engine, dataclasses.replace(sight, job=told), folder, listener)
 
-        return with_facts(climb(rungs(docker.facts), run), told, image)
+        return with_facts(climb(rungs(docker.facts), run), job, image)
 
 
 def _look(job: Job) -> Sight:

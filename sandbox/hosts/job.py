@@ -11,6 +11,7 @@ from typing import TypeAlias
 from sandbox.config import Settings
 from sandbox.model import Investigation, Json, Listing, Replay, Report, SavedFinding
 from sandbox.policy import Profile, profile_named
+from sandbox.targets.dockerrun import ImageOrder
 
 Answer: TypeAlias = Report | Investigation | Listing | Replay
 """What comes of a job, by its task."""
@@ -41,7 +42,8 @@ class Job:
     path; ``invocation`` is hintproof's own command line, for the report. ``environ`` are the variables that
     decide what the words mean (PATH, HOME, ...; None: those of the process); in a container its own programs
     come after those in PATH. ``stands_for`` is the command that a runner among the words (npx, uvx) would run,
-    where that is known already.
+    where that is known already. ``image`` is the order where the server lies in an image; ``unpacked`` describes
+    that image (UnpackedImage.encode) where it is unpacked already, "" where that is still to be done.
 
     By task: ``examples`` are argument sets of the user by tool (verify); ``tool`` and ``arguments`` say what
     to call (investigate; None: generated arguments); ``proposals`` asks for the arguments that would be sent
@@ -56,6 +58,8 @@ class Job:
     invocation: tuple[str, ...] = ()
     environ: Mapping[str, str] | None = None
     stands_for: tuple[str, ...] = ()
+    image: ImageOrder | None = None
+    unpacked: str = ""
     examples: Mapping[str, tuple[dict[str, Json], ...]] = field(default_factory=dict)
     tool: str = ""
     arguments: dict[str, Json] | None = None
@@ -74,5 +78,10 @@ class Job:
 
     @property
     def secrets(self) -> tuple[str, ...]:
-        """Values that no output may show: those given with ``-e``."""
-        return tuple(value for value in self.settings.env.values() if value)
+        """Values that no output may show: those given with ``-e``, hintproof's own or that of ``docker run``."""
+        return tuple(value for value in self.variables.values() if value)
+
+    @property
+    def variables(self) -> Mapping[str, str]:
+        """The variables that the user gives the server."""
+        return {**(self.image.env if self.image is not None else {}), **self.settings.env}

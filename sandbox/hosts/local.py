@@ -3,24 +3,32 @@
 from __future__ import annotations
 
 import dataclasses
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 
 import anyio
 
 from sandbox.boxes.launcher import Launcher
+from sandbox.containers.cache import ImageCache, UnpackedImage, cache_folder
+from sandbox.containers.provide import check_platform, provided
 from sandbox.errors import NoSandboxError
-from sandbox.events import Listener
+from sandbox.events import Listener, Progress
 from sandbox.evidence.content import ContentStore
 from sandbox.evidence.runs import RunFolder
 from sandbox.hosts.job import Answer, Job, Task
 from sandbox.investigate import investigate
+from sandbox.linux.namespaces import server_owner
 from sandbox.listing import list_server
-from sandbox.model import Listing, Replay, Report
+from sandbox.model import Investigation, Listing, Replay, Report
 from sandbox.probe.settings import ProbeSettings
 from sandbox.probe.stage import StageSettings
 from sandbox.replay import replay
 from sandbox.session import SessionSettings
+from sandbox.targets.dockerrun import ImageOrder
+from sandbox.targets.images import image_launch
 from sandbox.targets.launch import Launch
 from sandbox.targets.resolve import resolve
 from sandbox.verify import VerifyOptions, verify
@@ -31,21 +39,26 @@ def perform(job: Job, folder: RunFolder | None, listener: Listener) -> Answer:
 
     Raises:
         UsageError: what the job asks for cannot be meant.
-        TargetNotFoundError: the command is not on this machine.
+        TargetNotFoundError: the command or the image is not on this machine.
+        ImageError: the image cannot be unpacked.
         NoSandboxError: no sandbox works on this machine.
         ServerStartError: the server could not be started or spoken to.
         NothingVerifiedError: it lists no tools, or none of those asked for.
     """
-    launch = resolved(job)
-    match job.task:
-        case Task.LIST:
-            return _list(job, launch)
-        case Task.REPLAY:
-            return _replay(job, launch)
-    if folder is None:
-        raise ValueError(f"the task {job.task} keeps evidence and was given no folder for it")
-    if job.task is Task.VERIFY:
-        return _verify(job, launch, folder, listener)
+    with _launched(job, listener) as launch:
+        match job.task:
+            case Task.LIST:
+                return _list(job, launch)
+            case Task.REPLAY:
+                return _replay(job, launch)
+        if folder is None:
+            raise ValueError(f"the task {job.task} keeps evidence and was given no folder for it")
+        if job.task is Task.VERIFY:
+            return _verify(job, launch, folder, listener)
+        return _investigate(job, launch, folder, listener)
+
+
+def _investigate(job: Job, launch: Launch, folder: RunFolder, listener: Listener) -> Investigation:
     return anyio.run(
         partial(
             investigate,
@@ -64,8 +77,43 @@ def perform(job: Job, folder: RunFolder | None, listener: Listener) -> Answer:
     )
 
 
-def resolved(job: Job) -> Launch:
-    """How the job's server is launched. Raises UsageError and TargetNotFoundError."""
+@contextmanager
+def _launched(job: Job, listener: Listener) -> Iterator[Launch]:
+    """How the job's server is launched; its image, if it lies in one, stays unpacked for the length of the block."""
+    if job.image is None:
+        yield _resolved(job)
+    elif job.unpacked:
+        yield _of_image(job, job.image, UnpackedImage.decode(job.unpacked))
+    else:
+        missing = obstacle()
+        if missing is not None:  # told before an image is unpacked, which can take minutes
+            raise missing
+        order = job.image
+        cache = ImageCache(cache_folder(os.environ), server_owner())
+        check_platform(order.platform)
+
+        def say(text: str) -> None:
+            listener(Progress(text))
+
+        with provided(
+            cache, order.image, user=order.user, groups=order.groups, pull=order.pull, say=say
+        ) as image:
+            yield _of_image(job, order, image)
+
+
+def _of_image(job: Job, order: ImageOrder, image: UnpackedImage) -> Launch:
+    return image_launch(
+        order,
+        image,
+        cwd=Path(job.cwd),
+        environ=os.environ if job.environ is None else job.environ,
+        env=job.settings.env,
+        expose=job.settings.expose,
+        workspace=job.settings.workspace,
+    )
+
+
+def _resolved(job: Job) -> Launch:
     settings = job.settings
     launch = resolve(
         job.stands_for or job.command,

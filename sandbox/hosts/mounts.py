@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from sandbox.errors import UsageError
@@ -11,6 +11,9 @@ from sandbox.hosts.job import Job
 
 _THE_CONTAINERS_OWN = tuple("/proc /sys /dev /usr /bin /sbin /lib /lib32 /lib64 /libx32".split())
 """Nothing of this machine is put there: a box shows the system's folders of the place that it is made in."""
+
+_MOST_NAMES = 64
+"""Of one path: links that lead above themselves would give it names without end."""
 
 _HOPS = 40
 """As many symbolic links as the kernel follows in one path (path_resolution(7))."""
@@ -52,24 +55,22 @@ class Sight:
 
 
 def arrange(shown: Iterable[str], standing: Iterable[str] = ()) -> View:
-    """Show files and folders under every name that leads to them here; of ``standing`` folders only that they
-    are there.
+    """Show files and folders at their real places and under every name that a link on the way gives them; of
+    ``standing`` folders only that they are there.
 
-    A container has none of this machine's symbolic links but those inside what it is shown. So a path that
-    leads through others is shown twice, at its real place and as it was named.
+    A container has none of this machine's symbolic links but those inside what it is shown, so what one of the
+    others leads to is shown a second time in its place.
 
     Raises:
         UsageError: a path goes in a circle, or has a name that no container can be told.
     """
-    binds: list[Bind] = []
-    for path in shown:
-        real = os.path.realpath(path)
-        names = [name for name in _names(path) if not _is_the_containers(name)]
-        if os.path.exists(real):
-            binds += [Bind(real, name) for name in names]
-    return outermost(
-        binds, (name for path in standing for name in _names(path) if not _is_the_containers(name))
-    )
+    shown, standing = list(shown), list(standing)
+    links: dict[str, str] = {}
+    for path in (*shown, *standing):
+        links |= _links(path)
+    paths = (path for path in map(os.path.realpath, shown) if os.path.exists(path))
+    binds = (Bind(path, name) for path in paths for name in _names(path, links))
+    return outermost(binds, (name for path in standing for name in _names(os.path.realpath(path), links)))
 
 
 def outermost(binds: Iterable[Bind], standing: Iterable[str]) -> View:
@@ -87,22 +88,35 @@ def outermost(binds: Iterable[Bind], standing: Iterable[str]) -> View:
     return View(tuple(Bind(sources[name], name) for name in kept), tuple(folders))
 
 
-def _names(path: str) -> Iterator[str]:
-    """An absolute path as it is written, and again after each symbolic link on the way."""
+def _links(path: str) -> dict[str, str]:
+    """The symbolic links on the way of an absolute path, and where each one leads in the end."""
     try:
         path.encode()
     except UnicodeEncodeError as error:
         raise UsageError(
             f"{path!r} cannot be shown to a container: its name is not UTF-8. Rename it, or use --host local."
         ) from error
-    yield path
+    links: dict[str, str] = {}
     for _ in range(_HOPS):
         link = _first_link(path)
         if link is None:
-            return
+            return links
+        links[link] = os.path.realpath(link)
         path = os.path.normpath(os.path.join(os.path.dirname(link), os.readlink(link) + path[len(link) :]))
-        yield path
     raise UsageError(f"{path}: symbolic links lead in a circle.")
+
+
+def _names(path: str, links: Mapping[str, str]) -> set[str]:
+    """A real path, and the names that it has through links, but those in folders that are the container's own."""
+    names: set[str] = set()
+    waiting = [path]
+    while waiting:
+        name = waiting.pop()
+        if name in names or len(names) >= _MOST_NAMES:
+            continue
+        names.add(name)
+        waiting += [link + name[len(real) :] for link, real in links.items() if _covers(real, name)]
+    return {name for name in names if not _is_the_containers(name)}
 
 
 def _first_link(path: str) -> str | None:

@@ -103,6 +103,14 @@ class Teller:
         kind = next(each.__name__ for each in type(error).__mro__ if each.__name__ in _ERRORS)
         self._say({"error": kind, "message": encode(str(error))})
 
+    def send_image(self) -> None:
+        """Ask for an image's archive."""
+        self._say({"send": True})
+
+    def unpacked(self, image: str) -> None:
+        """Tell of an image that is unpacked now (UnpackedImage.encode)."""
+        self._say({"unpacked": image})
+
     def version(self) -> None:
         """Tell of which version this engine is, where the client is of another."""
         self._say({"version": sandbox.__version__})
@@ -129,13 +137,36 @@ def hear(lines: Iterable[bytes], job: Job, folder: RunFolder | None, listener: L
     """
     files = _Files(folder)
     for line in lines:
-        told = _read(line, job)
+        told = _read(line, ANSWERS[job.task])
         if isinstance(told, HintproofError):
             raise told
         if isinstance(told, _Piece):
             files.take(told)
         elif isinstance(told, _Answered):
             return told.answer
+        elif isinstance(told, _OfAnImage):
+            raise StreamError(_strange("an image where none was asked for"))
+        else:
+            listener(told)
+    return None
+
+
+def hear_of_image(lines: Iterable[bytes], send: Callable[[], None], listener: Listener) -> str | None:
+    """Take what an unpacking process tells until it has the image (UnpackedImage.encode); None where the stream
+    ends before that. ``send`` sends the archive, when it is asked for.
+
+    Raises as :func:`hear` does.
+    """
+    for line in lines:
+        told = _read(line, None)
+        if isinstance(told, HintproofError):
+            raise told
+        if isinstance(told, _OfAnImage):
+            if told.unpacked:
+                return told.unpacked
+            send()
+        elif isinstance(told, _Piece | _Answered):
+            raise StreamError(_strange("an answer where an image was asked for"))
         else:
             listener(told)
     return None
@@ -147,6 +178,13 @@ class _Answered:
 
 
 @dataclass(frozen=True, slots=True)
+class _OfAnImage:
+    """What an image unpacked is; "" where its archive is asked for."""
+
+    unpacked: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class _Piece:
     """A file of the run folder or, where there is ``more`` to come, the next part of it."""
 
@@ -155,15 +193,21 @@ class _Piece:
     more: bool
 
 
-def _read(line: bytes, job: Job) -> Event | _Piece | _Answered | HintproofError:
+def _read(
+    line: bytes, answer: type[Answer] | None
+) -> Event | _Piece | _Answered | _OfAnImage | HintproofError:
     try:
         match json.loads(line):
             case {"event": str(kind), "data": data} if kind in _EVENTS:
                 return decode(_EVENTS[kind], data)
             case {"file": str(name), "data": str(data), "more": bool(more)}:
                 return _Piece(name, base64.b64decode(data, validate=True), more)
-            case {"answer": data}:
-                return _Answered(decode(ANSWERS[job.task], data))
+            case {"answer": data} if answer is not None:
+                return _Answered(decode(answer, data))
+            case {"send": True}:
+                return _OfAnImage()
+            case {"unpacked": str(text)} if text:
+                return _OfAnImage(text)
             case {"version": str(version)}:
                 return ImageMissingError(
                     f"the container's image holds hintproof {version}, and this is {sandbox.__version__}",

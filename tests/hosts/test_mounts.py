@@ -68,6 +68,24 @@ class TestArranging:
             Bind(real, real),
         )
 
+    def test_what_lies_beside_is_named_through_the_same_links(self, tmp_path: Path) -> None:
+        """A program of a virtual environment is only one with the environment around it."""
+        made(tmp_path / "real" / "venv" / "pyvenv.cfg")
+        python = executable(tmp_path / "base" / "python")
+        (tmp_path / "real" / "venv" / "python").symlink_to(python)
+        (tmp_path / "link").symlink_to("real")
+        view = arrange([f"{tmp_path}/real/venv", f"{tmp_path}/link/venv/python"])
+        assert view.binds == (
+            Bind(str(python), str(python)),
+            Bind(f"{tmp_path}/real/venv", f"{tmp_path}/link/venv"),
+            Bind(f"{tmp_path}/real/venv", f"{tmp_path}/real/venv"),
+        )
+
+    def test_a_link_to_a_folder_above_itself_comes_to_an_end(self, tmp_path: Path) -> None:
+        (tmp_path / "up").symlink_to(".")
+        made(tmp_path / "x")
+        assert f"{tmp_path}/up/x" in targets(arrange([f"{tmp_path}/up/up/x"]))
+
     def test_a_link_inside_what_is_shown_needs_no_bind_of_its_own(self, tmp_path: Path) -> None:
         made(tmp_path / "data" / "x.txt")
         (tmp_path / "project").mkdir()
