@@ -29,7 +29,7 @@ from sandbox.report.escaping import Masker
 
 def main() -> int:
     """Perform one job. 0 when its answer or its error was told, 70 when even that was not possible."""
-    settle()
+    settle()  # before there is a second thread
     orders, answers = take_over()
     teller = Teller(partial(write, answers))
     with tempfile.TemporaryDirectory(prefix="hintproof-", ignore_cleanup_errors=True) as scratch:

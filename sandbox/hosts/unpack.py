@@ -30,7 +30,7 @@ from sandbox.linux.powers import settle
 
 def main() -> int:
     """Unpack one image, unless it is unpacked already, and keep it there."""
-    settle()
+    settle()  # before there is a second thread
     orders, answers = take_over()
     teller = Teller(partial(write, answers))
     try:
