@@ -15,7 +15,8 @@ from sandbox.errors import ExitCode
 COMMANDS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "hangs": (("at_start.py", "hang"), ("--timeout", "start=2")),
     "exits": (("at_start.py", "exit"), ()),
-    "floods": (("at_start.py", "flood"), ("--timeout", "start=2")),
+    # Time enough to start and to say what must be quoted.
+    "floods": (("at_start.py", "flood"), ("--timeout", "start=6")),
     "never answers": (("exhausts.py",), ("--tool", "never_answer", "--timeout", "call=1")),
     "lies": (("error_wrote.py",), ()),
     "tells the truth": (("one_value.py", "honest"), ()),
