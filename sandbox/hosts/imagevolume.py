@@ -58,7 +58,7 @@ def unpacked_in_volume(
         mounts.append(Mount(os.path.realpath(order.image), order.image))
     else:
         digest = images.find(docker, order.image, lambda text: listener(Progress(text)), pull=order.pull)
-    wanted = {"image": order.image, "digest": digest, "user": order.user, "groups": order.groups}
+    wanted = write_order(IMAGES, order, digest)
     spec = ContainerSpec(own_image, _ARGV, rung, mounts=mounts, memory_mb=_MEMORY_MB)
     with EngineContainer.start(docker, spec) as container:
 
@@ -70,12 +70,18 @@ def unpacked_in_volume(
                         container.send(frame(piece))
             container.send(frame(b""))
 
-        container.send(json.dumps(wanted).encode() + b"\n")
+        container.send(wanted)
         unpacked = hear_of_image(container.lines(), send, listener)
         if unpacked is None:
             words = [container.explain_exit(container.wait()), container.stderr_tail().strip()[-_WORDS:]]
             raise ContainerLostError("\n".join(filter(None, words)))
         yield Kept(unpacked, Mount(volume, IMAGES, is_volume=True))
+
+
+def write_order(folder: str, order: ImageOrder, digest: str = "") -> bytes:
+    """What an unpacking process is told: the image, its ``digest`` unless it is an archive, and where to unpack it."""
+    wanted = {"folder": folder, "image": order.image, "digest": digest}
+    return json.dumps({**wanted, "user": order.user, "groups": order.groups}).encode() + b"\n"
 
 
 def _volume(docker: Docker, rung: ContainerRung) -> str:

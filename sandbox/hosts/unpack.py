@@ -21,7 +21,6 @@ from sandbox.containers.cache import ImageCache, UnpackedImage, Wanted
 from sandbox.containers.provide import provided
 from sandbox.errors import ExitCode, HintproofError
 from sandbox.events import Progress
-from sandbox.hosts.imagevolume import IMAGES
 from sandbox.hosts.pipes import first_line, framed, take_over, until_it_ends, write
 from sandbox.hosts.stream import Teller
 from sandbox.linux.namespaces import server_owner
@@ -47,7 +46,7 @@ def main() -> int:
 def _keep(order: dict[str, str | list[str]], orders: int, teller: Teller) -> None:
     image, digest, user = str(order["image"]), str(order["digest"]), str(order["user"])
     groups = tuple(order["groups"])
-    cache = ImageCache(Path(IMAGES), server_owner())
+    cache = ImageCache(Path(str(order["folder"])), server_owner())
     watch = threading.Thread(target=until_it_ends, args=(orders, _leave), daemon=True)
 
     def say(text: str) -> None:

@@ -22,11 +22,11 @@ PATIENCE_S = 300
 class StandIn:
     """``python -m sandbox.hosts.inside`` in a process group of its own, as out of the client's reach as a container."""
 
-    def __init__(self, scratch: Path, **env: str) -> None:
+    def __init__(self, scratch: Path, module: str = "sandbox.hosts.inside", **env: str) -> None:
         self.scratch = scratch
         self._errors = os.memfd_create("stderr")
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "sandbox.hosts.inside"],
+            [sys.executable, "-m", module],
             cwd=ROOT,
             env={**os.environ, "TMPDIR": str(scratch), **env},
             stdin=subprocess.PIPE,
