@@ -110,3 +110,19 @@ def fan_out(*listeners: Listener) -> Listener:
             listener(event)
 
     return tell
+
+
+def starting_once(listener: Listener) -> Listener:
+    """Passes on that a run began only when more comes: an engine that cannot run it has nothing more to tell, and
+    another one will begin it again."""
+    waiting: list[Event] = []
+
+    def tell(event: Event, /) -> None:
+        if isinstance(event, RunStarted):
+            waiting.append(event)
+            return
+        while waiting:
+            listener(waiting.pop())
+        listener(event)
+
+    return tell

@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from sandbox.cli.options import ServerCommand, launch_options, server_command
-from sandbox.cli.setup import job_for, unheard
+from sandbox.cli.setup import job_for, listening
 from sandbox.errors import UsageError
 from sandbox.hosts.choose import perform
 from sandbox.hosts.job import Job, Task
@@ -83,6 +83,7 @@ def _print_json(data: object, job: Job) -> None:
 
 
 def _listing(job: Job) -> Listing:
-    listing = perform(job, None, unheard)
+    with listening(quiet=False, secrets=job.secrets) as listener:
+        listing = perform(job, None, listener)
     assert isinstance(listing, Listing)
     return listing

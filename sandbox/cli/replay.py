@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from sandbox.cli.options import runs_option
-from sandbox.cli.setup import job_for, unheard
+from sandbox.cli.setup import job_for, listening
 from sandbox.errors import ExitCode
 from sandbox.evidence.runs import load_record
 from sandbox.hosts.choose import perform
@@ -43,7 +43,8 @@ def command(finding: str, runs: Path, env: tuple[str, ...]) -> int:
     needed = [name for name in record.launch.get("env", ()) if name not in job.variables]
     if needed:
         raise click.UsageError(f"The run was given {', '.join(needed)}; give it again with -e {needed[0]}.")
-    result = perform(job, None, unheard)
+    with listening(quiet=False, secrets=job.secrets) as listener:
+        result = perform(job, None, listener)
     assert isinstance(result, Replay)
     console = make_console(sys.stdout)
     render_timeline([result.trial], report_tool(result.evidence, job.profile), console, secrets=job.secrets)

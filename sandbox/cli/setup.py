@@ -119,13 +119,13 @@ def runs_folder(options: Mapping[str, Any]) -> Path:
 def listening(quiet: bool, secrets: tuple[str, ...]) -> Iterator[Listener]:
     """The listener that shows progress on standard error, or one that shows nothing."""
     if quiet:
-        yield unheard
+        yield _silent
         return
     with progress(make_console(sys.stderr), secrets) as listener:
         yield listener
 
 
-def unheard(event: Event, /) -> None:
+def _silent(event: Event, /) -> None:
     """Progress was not asked for."""
     del event
 

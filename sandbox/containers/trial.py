@@ -47,11 +47,11 @@ def try_rung(docker: Docker, image: str, rung: ContainerRung) -> Trial:
         why = container.explain_exit(code) + (f": {said.splitlines()[-1]}" if said else "")
         return Trial(rung, False, why, "report this with the output of hintproof doctor")
     why = "; ".join(f"{check['name']}: {check['why_not']}" for check in failed)
-    cures = dict.fromkeys(_outside(str(check["cure"])) for check in failed)
+    cures = dict.fromkeys(outside(str(check["cure"])) for check in failed)
     return Trial(rung, False, why, "; or ".join(cures))
 
 
-def _outside(cure: str) -> str:
+def outside(cure: str) -> str:
     """A cure that the engine named in the container, where it did not know who had started it."""
     if not cure.startswith("inside a container"):
         return cure

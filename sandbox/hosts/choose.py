@@ -6,7 +6,7 @@ import dataclasses
 import sys
 
 from sandbox.errors import NoSandboxError, TargetNotFoundError
-from sandbox.events import Event, Listener, Progress, RunStarted
+from sandbox.events import Listener, Progress, starting_once
 from sandbox.evidence.runs import RunFolder, load_record
 from sandbox.hosts.job import Answer, Job
 from sandbox.model import Investigation, Report
@@ -44,7 +44,7 @@ def perform(job: Job, folder: RunFolder | None, listener: Listener) -> Answer:
 
 def _on_the_first(job: Job, folder: RunFolder | None, listener: Listener) -> Answer:
     try:
-        return _on("local", job, folder, _starting_once(listener))
+        return _on("local", job, folder, starting_once(listener))
     except NoSandboxError as error:
         here = error
     except TargetNotFoundError:
@@ -80,18 +80,3 @@ def _obstacle() -> NoSandboxError | None:
     from sandbox.hosts.local import obstacle
 
     return obstacle()
-
-
-def _starting_once(listener: Listener) -> Listener:
-    """Passes on that a run began only when more comes: a host that cannot run it has nothing more to tell."""
-    waiting: list[Event] = []
-
-    def tell(event: Event, /) -> None:
-        if isinstance(event, RunStarted):
-            waiting.append(event)
-            return
-        while waiting:
-            listener(waiting.pop())
-        listener(event)
-
-    return tell

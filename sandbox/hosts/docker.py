@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import os
+import re
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from typing import Protocol
@@ -12,6 +13,7 @@ from sandbox.containers.connection import connect
 from sandbox.containers.container import EngineContainer
 from sandbox.containers.ownimage import PYTHON, find_image
 from sandbox.containers.spec import SCRATCH, ContainerRung, ContainerSpec, Mount, rungs
+from sandbox.containers.trial import outside
 from sandbox.errors import (
     BoxLostError,
     ImageMissingError,
@@ -19,7 +21,7 @@ from sandbox.errors import (
     ServerStartError,
     TargetNotFoundError,
 )
-from sandbox.events import Listener
+from sandbox.events import Listener, starting_once
 from sandbox.evidence.runs import RunFolder
 from sandbox.hosts.imagevolume import unpacked_in_volume
 from sandbox.hosts.job import Answer, Job
@@ -72,16 +74,17 @@ def perform(job: Job, folder: RunFolder | None, listener: Listener) -> Answer:
         image = find_image(docker)
 
         def run(rung: ContainerRung) -> Answer:
+            tell = starting_once(listener)
             spec = container_spec(image, rung, sight, docker.facts.cpus)
             order = sight.job.image
             if order is None:
                 with EngineContainer.start(docker, spec) as engine:
-                    return converse(engine, sight, folder, listener)
+                    return converse(engine, sight, folder, tell)
             with unpacked_in_volume(docker, image, rung, order, listener) as kept:
                 told = dataclasses.replace(sight.job, unpacked=kept.unpacked)
                 spec = dataclasses.replace(spec, mounts=(*spec.mounts, kept.mount))
                 with EngineContainer.start(docker, spec) as engine:
-                    return converse(engine, dataclasses.replace(sight, job=told), folder, listener)
+                    return converse(engine, dataclasses.replace(sight, job=told), folder, tell)
 
         return with_facts(climb(rungs(docker.facts), run), job, image)
 
@@ -104,7 +107,8 @@ def climb(ladder: Sequence[ContainerRung], run: Callable[[ContainerRung], Answer
         except ImageMissingError:
             raise
         except NoSandboxError as error:
-            failed.append(f"  {rung.name}, {rung.meaning}: {error}")
+            said = re.sub("inside a container, .*", lambda found: outside(found[0]), str(error))
+            failed.append(f"  {rung.name}, {rung.meaning}: {said}")
     raise NoSandboxError("no sandbox can be built in a container here:\n" + "\n".join(failed))
 
 

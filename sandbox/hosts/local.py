@@ -82,7 +82,9 @@ def _launched(job: Job, listener: Listener) -> Iterator[Launch]:
     """How the job's server is launched; its image, if it lies in one, stays unpacked for the length of the block."""
     if job.image is None:
         yield _resolved(job)
-    elif job.unpacked:
+        return
+    check_platform(job.image.platform)
+    if job.unpacked:
         yield _of_image(job, job.image, UnpackedImage.decode(job.unpacked))
     else:
         missing = obstacle()
@@ -90,7 +92,6 @@ def _launched(job: Job, listener: Listener) -> Iterator[Launch]:
             raise missing
         order = job.image
         cache = ImageCache(cache_folder(os.environ), server_owner())
-        check_platform(order.platform)
 
         def say(text: str) -> None:
             listener(Progress(text))
