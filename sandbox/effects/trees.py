@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 from collections.abc import Iterator
@@ -29,6 +30,9 @@ MAX_ENTRIES = 100_000
 """Entries of one layer's upper that are looked at; beyond it the look is incomplete and says so."""
 
 _COUNT_CAP = 10_000
+
+_SWAPPED = frozenset({errno.ENOENT, errno.ENOTDIR, errno.ELOOP, errno.EXDEV, errno.EAGAIN})
+"""What a folder answers that is gone, or another thing by now. It may be ours alone that it cannot be opened."""
 
 _SWAPS = 3
 """Tries to read an entry that keeps being swapped; then it is told as not readable, never as unchanged."""
@@ -217,7 +221,12 @@ class Walk:
 
     def _folder(self, held: HeldFolder, path: str, lower: str | None, depth: int) -> None:
         previous, nodes, folder = self._previous, self.nodes, held.descriptor
-        with os.scandir(folder) as entries:
+        try:
+            listing = os.scandir(folder)
+        except OSError:  # it takes one descriptor more
+            self._unread(path)
+            return
+        with listing as entries:
             for entry in entries:
                 child = f"{path}/{entry.name}"
                 if len(nodes) >= MAX_ENTRIES:
@@ -260,12 +269,13 @@ class Walk:
         lower = None if above is None else f"{above}/{name}".lstrip("/")
         try:
             opened = open_folder(folder, name)
-        except PermissionError:
-            self._unreadable(path, Node("directory", key, readable=False, lower=lower))
+        except OSError as error:
+            if error.errno in _SWAPPED:  # since the listing: the next look tells
+                self.watch.useless()
+            else:
+                self.nodes[path] = Node("directory", key, readable=False, lower=lower)
+                self._unread(path)
             return
-        except OSError:
-            self.watch.useless()
-            return  # gone or swapped since the listing: the next look tells
         held = HeldFolder(opened, key)
         try:
             node = self._folder_node(opened, self._previous.get(path), lower)
@@ -304,9 +314,8 @@ class Walk:
             racy=racy,
         )
 
-    def _unreadable(self, path: str, node: Node) -> None:
-        """A folder that we may not list: what was known beneath it stands, and the look is incomplete."""
-        self.nodes[path] = node
+    def _unread(self, path: str) -> None:
+        """A folder that we cannot list: what was known beneath it stands, and the look is incomplete."""
         self.complete = False
         self.watch.useless()
         start = path + "/"

@@ -315,3 +315,31 @@ def test_the_disk_share_of_a_run_is_bounded(tmp_path: Path) -> None:
     store = ContentStore(tmp_path, memory=0, disk=1000)
     kept: list[Any] = [store.get(store.put(bytes([n]) * 400)) for n in range(5)]
     assert [content is not None for content in kept] == [True, True, False, False, False]
+
+
+@pytest.mark.parametrize("refused", ["open_folder", "os.scandir"])
+def test_a_folder_that_the_engine_has_no_descriptor_for_is_not_taken_for_gone(
+    tree: Callable[..., Tree], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, refused: str
+) -> None:
+    deep = tmp_path / "upper" / "folder" / "deep"
+    deep.mkdir(parents=True)
+    (deep / "file").write_text("kept")
+    seen = tree()
+    full: list[object] = []
+
+    def refuse(*_: object) -> int:
+        full.append(1)
+        raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
+
+    module, _, name = f"sandbox.effects.trees.{refused}".rpartition(".")
+    before = trees.open_folder if name == "open_folder" else os.scandir
+    monkeypatch.setattr(f"{module}.{name}", lambda *which: refuse() if _is_deep(*which) else before(*which))
+    (deep / "file").write_text("changed")
+
+    assert seen.scan() == []
+    assert full
+    assert not seen.differ.complete
+
+
+def _is_deep(folder: int, name: str = "") -> bool:
+    return name == "deep" or os.readlink(f"/proc/self/fd/{folder}").endswith("/deep")
