@@ -36,13 +36,15 @@ def render_listing(
     table.add_column("tool", no_wrap=True)
     for hint in Hint:
         table.add_column(hint.value.removesuffix("Hint"), no_wrap=True)
-    table.add_column("description", overflow="ellipsis", no_wrap=True, ratio=1)
+    table.add_column(
+        "description"
+    )  # the one column that may shrink, hence cut by its text and not by `no_wrap`
     for tool in tools:
         cells = [_cell(tool.hints, hint, ink) for hint in Hint]
         first_line = tool.description.strip().split("\n", 1)[0]
-        table.add_row(
-            ink.their_name(tool.name, _NAME_WIDTH), *cells, ink.theirs(first_line, "dim", limit=120)
-        )
+        description = ink.theirs(first_line, "dim", limit=120)
+        description.no_wrap, description.overflow = True, "ellipsis"
+        table.add_row(ink.their_name(tool.name, _NAME_WIDTH), *cells, description)
     declared = sum(tool.hints.of(hint) is not Declared.ABSENT for tool in tools for hint in Hint)
     total = (
         f"{len(tools)} tools · {declared} of {len(Hint) * len(tools)} hints declared · (default where absent)"

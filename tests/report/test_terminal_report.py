@@ -232,3 +232,19 @@ def test_the_listing_shows_declared_values_and_defaults_in_brackets() -> None:
     row = next(line for line in stream.getvalue().splitlines() if line.startswith("act"))
     assert row.split() == ["act", "true", "(true)", "(false)", "malformed"]
     assert "2 of 4 hints declared" in stream.getvalue()
+
+
+def test_a_long_description_in_the_listing_leaves_the_hints_their_room() -> None:
+    stream = io.StringIO()
+    tool = Tool.read(
+        {
+            "name": "read_multiple_files",
+            "description": "Read files. " * 30,
+            "annotations": {"readOnlyHint": True},
+        }
+    )
+    render_listing(FACTS, [tool], make_console(stream))
+    lines = stream.getvalue().splitlines()
+    row = next(line for line in lines if line.startswith("read_multiple_files"))
+    assert row.split()[1:7] == ["true", "(true)", "(false)", "(true)", "Read", "files."]
+    assert lines[lines.index(row) + 1] == ""
