@@ -137,7 +137,9 @@ def converse(engine: Engine, sight: Sight, folder: RunFolder | None, listener: L
     try:
         answer = hear(engine.lines(), sight.job, folder, listener)
     except TargetNotFoundError as error:
-        raise TargetNotFoundError("\n".join(filter(None, [str(error), sight.if_missing]))) from error
+        raise TargetNotFoundError(
+            "\n".join(filter(None, [f"in the container, {error}", sight.if_missing]))
+        ) from error
     except ServerStartError as error:
         raise ServerStartError("\n".join(filter(None, [str(error), sight.if_it_fails]))) from error
     if answer is None:

@@ -44,20 +44,25 @@ def look(job: Job, environ: Mapping[str, str]) -> Sight:
     windows = sys.platform == "win32"
     cwd, home = Path(job.cwd), Path.home()
     project = next((folder for folder in (cwd, *cwd.parents) if _marked(folder)), cwd)
-    settings = job.settings
-    shown = [cwd, project, *settings.expose, *([settings.workspace] if settings.workspace else [])]
-    words = [*job.command[1:], *settings.env.values()]
+    settings, order = job.settings, job.image
+    shown = [*settings.expose, *([settings.workspace] if settings.workspace else [])]
+    if order is None:
+        shown += [cwd, project]
+        words = [*job.command[1:], *settings.env.values()]
+    else:
+        shown += [Path(mount.source) for mount in order.mounts if mount.source]
+        words = [*order.arguments, *job.variables.values()] if order.host_paths else []
     named = [path for word in words for path in _paths(word, cwd)]
     cache = _npm_cache(home, environ, windows=windows)
     shown += [path for path in named if path.exists()] + [path for path in [cache / "_npx"] if path.is_dir()]
-    standing = [path.parent for path in named if not path.exists()]
+    standing = [path.parent for path in named if not path.exists()] + [cwd]
     standing += [path for path in shown if too_wide(str(path), str(home), windows=windows)]
     view = outermost(
         (
             Bind(str(path.resolve()), inside(str(name), windows=windows))
             for path in shown
             for name in (path, path.resolve())
-            if not too_wide(str(name), str(home), windows=windows)
+            if path.exists() and not too_wide(str(name), str(home), windows=windows)
         ),
         (inside(str(path), windows=windows) for path in standing),
     )

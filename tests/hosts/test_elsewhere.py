@@ -14,6 +14,7 @@ from sandbox.config import Settings
 from sandbox.errors import UsageError
 from sandbox.hosts.elsewhere import command_inside, inside, look, too_wide
 from sandbox.hosts.job import Job, Task
+from sandbox.targets.dockerrun import image_order
 
 HERE = Path(__file__).parent
 
@@ -114,3 +115,17 @@ def test_a_command_there_gets_by_without_what_only_linux_has(
     assert done.returncode == code, done.stderr
     assert said in done.stderr
     assert list((tmp_path / ".hintproof/runs").iterdir()) == []
+
+
+def test_an_images_server_is_shown_what_is_mounted_and_no_project(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home = tmp_path / "home"
+    monkeypatch.setenv("HOME", str(home))
+    for folder in ("p", "notes"):
+        (home / folder).mkdir(parents=True)
+    words = ("docker", "run", "-v", f"{home}/notes:/data", "-v", f"{home}/gone:/gone", "srv", f"{home}/p")
+    job = Job(Task.VERIFY, words, f"{home}/p", Settings(), image=image_order(words, cwd=home / "p"))
+    sight = look(job, {})
+    assert [bind.target for bind in sight.view.binds] == [f"{home}/notes"]
+    assert sight.view.folders == (f"{home}/p",)

@@ -14,6 +14,7 @@ from sandbox.errors import TargetNotFoundError, UsageError
 from sandbox.hosts.closure import look
 from sandbox.hosts.job import Job, Task
 from sandbox.hosts.mounts import Bind, Sight, View, arrange
+from sandbox.targets.dockerrun import image_order
 
 REAL = ROOT / ".real"
 
@@ -243,3 +244,19 @@ def test_what_a_system_folder_has_is_told_apart(home: Path) -> None:
     sight = seen(home / "x", "sh", str(made(home / "x" / "server.sh")), home=home)
     assert "installed in the system folders" in sight.if_missing
     assert "the container's own" in sight.if_it_fails
+
+
+def test_an_images_server_is_shown_what_is_mounted_named_or_exposed(home: Path) -> None:
+    cwd = made(home / "p" / "package.json", "{}").parent
+    data, notes, lib = (made(home / name / "x").parent for name in ("data", "notes", "lib"))
+
+    def view(*words: str, image: str = "") -> View:
+        order = image_order(words, image=image, cwd=cwd)
+        return look(
+            Job(Task.VERIFY, words, str(cwd), Settings(expose=(lib,)), image=order), {"HOME": str(home)}
+        ).view
+
+    mounted = view("docker", "run", "-v", f"{data}:/data", "-v", f"{home}:/home", "srv", str(notes))
+    assert targets(mounted) == [str(data), str(lib)]
+    assert targets(view("oci:srv", str(notes), "p")) == [str(lib), str(notes)]
+    assert targets(view("run", str(notes), image="srv")) == [str(lib), str(notes)]
