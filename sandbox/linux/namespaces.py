@@ -91,13 +91,17 @@ def server_owner() -> int:
     """
     if os.geteuid() != 0:
         return os.geteuid()
-    ranges = [tuple(map(int, line.split())) for line in Path("/proc/self/uid_map").read_text().splitlines()]
-    if any(first <= _UNUSED_ID < first + count for first, _, count in ranges):
-        return _UNUSED_ID
-    last = max(first + count - 1 for first, _, count in ranges)
-    if last < SERVER_ID:
-        raise OSError(errno.EPERM, "this user namespace maps no id to run a server as")
-    return last
+    maps = [_mapped(name) for name in ("uid_map", "gid_map")]
+    for candidate in (_UNUSED_ID, *(max(ids.stop for ids in one) - 1 for one in maps)):
+        if candidate >= SERVER_ID and all(any(candidate in ids for ids in one) for one in maps):
+            return candidate
+    raise OSError(errno.EPERM, "this user namespace maps no id to run a server as")
+
+
+def _mapped(name: str) -> list[range]:
+    """The ids that the calling process's user namespace knows (user_namespaces(7))."""
+    lines = (line.split() for line in Path("/proc/self", name).read_text().splitlines())
+    return [range(int(first), int(first) + int(count)) for first, _, count in lines]
 
 
 def server_id(rung: RungName) -> int:

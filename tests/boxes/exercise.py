@@ -1,6 +1,6 @@
 """Uses everything that boxes have, with whatever powers this process has, and prints what it saw as one JSON object.
 
-Started by test_rungs.py; its argument is the static program for a box over an image.
+Started by test_rungs.py, and in containers; its argument, if any, is the static program for a box over an image.
 """
 
 from __future__ import annotations
@@ -48,6 +48,7 @@ say(attempt(lambda: sorted(socket.gethostbyname_ex("far.example")[2])[0]))
 say(attempt(lambda: socket.create_connection(("192.0.2.7", 80), 5).getpeername()[0]))
 say(open(sys.argv[1]).read().strip())
 say(attempt(os.listdir, "/proc/1/root"), len([name for name in os.listdir("/proc") if name.isdigit()]))
+say(*(name for _, name in socket.if_nameindex()))
 listening = socket.socket()
 listening.bind(("127.0.0.1", 8123))
 listening.listen()
@@ -98,7 +99,7 @@ def use(launcher: Launcher, world: World, folder: Path) -> dict[str, object]:
         seen["namespaces"] = line(box)
         seen["name"], seen["contact"] = line(box), line(box)
         seen["exposed"] = line(box)
-        seen["others"] = line(box)
+        seen["others"], seen["interfaces"] = line(box), line(box)
         assert line(box) == "listening"
         (server,) = box.processes()
         events = box.events.read_new()
@@ -153,10 +154,11 @@ def main() -> None:
             told["box"] = use(launcher, world, Path(folder))
         finally:
             world.close()
-        image = Path(folder, "image")
-        image.mkdir()
-        told["image"] = use_image(launcher, image, sys.argv[1])
-    sys.stdout.write(json.dumps(told))
+        if sys.argv[1:]:
+            image = Path(folder, "image")
+            image.mkdir()
+            told["image"] = use_image(launcher, image, sys.argv[1])
+    sys.stdout.write(json.dumps(told) + "\n")
 
 
 main()

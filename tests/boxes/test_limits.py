@@ -25,16 +25,18 @@ def test_a_modest_server_hits_nothing(sh: Launch) -> None:
     assert box.limits_hit() == []
 
 
-def test_a_fork_bomb_ends_with_its_box_while_other_boxes_go_on(sh: Launch) -> None:
-    other = sh("while read line; do echo $line; done")
-    started = time.monotonic()
-    bomb = sh("bomb() { bomb | bomb & }; bomb; sleep 60", limits=Limits(processes=200))
-
-    wait_until(lambda: names(bomb) == ["processes"])
-    wait_until(lambda: bomb.processes() == [])
-    assert time.monotonic() - started < 8
-    assert other.alive
-    bomb.check()
+def test_a_fork_bomb_ends_with_its_box_while_other_boxes_go_on(rung_launcher: Launcher) -> None:
+    bomb = "bomb() { bomb | bomb & }; bomb; sleep 60"
+    with (
+        rung_launcher.launch(BoxPlan(("/bin/sh", "-c", "while read line; do echo $line; done"))) as other,
+        rung_launcher.launch(BoxPlan(("/bin/sh", "-c", bomb), limits=Limits(processes=200))) as box,
+    ):
+        started = time.monotonic()
+        wait_until(lambda: names(box) == ["processes"])
+        wait_until(lambda: box.processes() == [])
+        assert time.monotonic() - started < 8
+        assert other.alive
+        box.check()
 
 
 def test_threads_count_as_processes(launcher: Launcher, python: tuple[str, tuple[object, ...]]) -> None:

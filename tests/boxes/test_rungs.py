@@ -88,6 +88,7 @@ def test_the_server_sees_its_own_processes_alone(exercise: Exercise) -> None:
 def test_every_name_and_address_leads_to_the_gateway(exercise: Exercise) -> None:
     assert exercise.box["name"].count(".") == 3
     assert exercise.box["contact"] == "192.0.2.7"
+    assert exercise.box["interfaces"] == "lo"
 
 
 def test_the_engine_sees_all_that_the_server_did(exercise: Exercise) -> None:
