@@ -1,5 +1,5 @@
-# Everything that a fresh machine needs: Python 3.11 or newer with venv, node with npm, git. No root; Docker for
-# test-docker alone.
+# Everything that a fresh machine needs: Python 3.11 or newer with venv, node with npm, git; for the
+# tests gcc with a static libc. No root; Docker for test-docker alone.
 #   make demo    verify a server that lies, and see the contradiction
 #   make test    all tests, real public servers included
 #   make check   the gates: lint, format, types, layers
