@@ -20,6 +20,7 @@ Look = Callable[[str], os.stat_result | None]
 _CHANGES_FOLDER = frozenset(
     "creat mkdir mkdirat mknod mknodat unlink unlinkat rmdir rename renameat renameat2".split()
 )
+_MAKES = frozenset({"mkdir", "mkdirat", "mknod", "mknodat"})
 _OPENS = frozenset({"open", "openat", "openat2"})
 _NOT_FILES = ("/proc/", "/dev/", "/sys/")
 
@@ -51,10 +52,13 @@ def _is_attempt(event: SyscallEvent) -> bool:
 
 
 def _is_denied(event: SyscallEvent, look: Look, user: int, has_image: bool) -> bool:
+    there = look(event.path)
     if event.name in _OPENS or event.name == "creat":
-        there = look(event.path)
         if there is not None:
             return stat.S_ISREG(there.st_mode) and not _may_write(there, user, has_image)
+    elif (there is not None) is (event.name in _MAKES):
+        # To make what is there, as `mkdir -p` does, or to remove what is not, fails for whoever tries it.
+        return False
     folder = look(posixpath.dirname(event.path))
     return folder is not None and stat.S_ISDIR(folder.st_mode) and not _may_write(folder, user, has_image)
 
