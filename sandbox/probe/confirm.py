@@ -26,6 +26,7 @@ from sandbox.policy import Profile, Reason
 from sandbox.probe.again import again
 from sandbox.probe.boxes import BoxKeeper
 from sandbox.probe.dossier import Dossier
+from sandbox.probe.order import looks_like_read
 
 _ROUNDS = 4
 """How many candidates of one tool are tried again before the first that is reproduced."""
@@ -113,6 +114,8 @@ class Confirmer:
                 Purpose.FIRST_USE,
                 confirms=trial.id,
                 first=other,
+                # What a writer saves in a moment must not come in the call of this tool.
+                rest_ms=0 if looks_like_read(other[0]) else self._keeper.settings.dirty_settle_ms,
             )
         )
 

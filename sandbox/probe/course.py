@@ -119,9 +119,11 @@ class Course:
         """An accepted call of another tool that shows whether ``effects`` are made on first use.
 
         Best is a reading tool that made nothing but some of the same, where its arguments did not say so: a
-        database that whichever tool comes first creates. Else one that changed nothing.
+        database that whichever tool comes first creates. Else one that changed nothing. What acts late comes
+        last: it would act in the call of this tool.
         """
         others = [dossier for dossier in self._dossiers.values() if dossier.tool.name != tool.name]
+        others.sort(key=lambda dossier: dossier.acts_late)
         calls = [(other.tool, call, left) for other in others for call, left in other.accepted_calls()]
         for other, call, left in calls:
             if left and looks_like_read(other) and made_anyway(call, left, effects):

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from sandbox.model import Call, Effect, EffectKind, Outcome, Step, StepKind, Tool, ToolEvidence, Trial
 from sandbox.policy import Reason
 from sandbox.probe.aside import Settling
-from sandbox.probe.live import lasting
+from sandbox.probe.live import lasting, telling
 
 _REFUSALS_KEPT = 5
 
@@ -64,6 +64,12 @@ class Dossier:
     def had_loss(self) -> bool:
         """Whether an accepted call of this tool took something away, made for it or not."""
         return any(effect.loses for _, left in self.accepted_calls() for effect in left)
+
+    @property
+    def acts_late(self) -> bool:
+        """Whether something was seen to come when the calls of this tool were over."""
+        steps = (step for trial in self.trials for step in trial.steps if step.kind is StepKind.SETTLE)
+        return any(telling(step.effects) for step in steps)
 
     def accepted_calls(self) -> list[tuple[Call, tuple[Effect, ...]]]:
         """The first calls that were accepted, each with what it left behind."""
