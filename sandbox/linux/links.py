@@ -25,7 +25,7 @@ def follow(path: str, root: str = "") -> tuple[str, dict[str, str]]:
         if part in ("", "."):
             continue
         if part == "..":
-            current = os.path.dirname(current)
+            current = os.path.dirname(current).rstrip("/")
             continue
         step = f"{current}/{part}"
         try:

@@ -28,6 +28,11 @@ _OURS = ("/proc", "/sys", "/dev")
 _NO_HOMES = frozenset({"/", "/nonexistent", "/var/empty"})
 """Homes of accounts that have none, by the customs of distributions."""
 
+_DEEPEST, _LONGEST_NAME = 256, 255
+"""Folders in each other, as many as an image may bring; and the bytes of a name (NAME_MAX)."""
+
+_SHOWN = 100
+
 _WORKSPACES = ("workspace", "hintproof-workspace")
 
 
@@ -38,11 +43,16 @@ class ImageFiles:
     root: str
 
     def real(self, path: str) -> str:
-        """Where an absolute path of the image leads. Raises ImageError for a circle of symlinks."""
+        """Where an absolute path of the image leads. Raises ImageError for a circle of symlinks, and for a path that
+        no box can have."""
         try:
-            return follow(path, self.root)[0]
+            real = follow(path, self.root)[0]
         except OSError as error:
-            raise ImageError(f"{path} in the image: its symlinks lead in a circle.") from error
+            raise ImageError(f"{path!r} in the image: its symlinks lead in a circle.") from error
+        parts = os.fsencode(real).split(b"/")
+        if len(parts) > _DEEPEST or any(len(part) > _LONGEST_NAME for part in parts):
+            raise ImageError(f"{path[:_SHOWN]!r}... in the image: no folder can have so long a path.")
+        return real
 
     def facts(self, real: str) -> os.stat_result | None:
         """The attributes of what lies at a real path; None where nothing does, or nothing that the user may see."""

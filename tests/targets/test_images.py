@@ -181,6 +181,23 @@ def test_symlinks_of_the_image_are_led_through_not_replaced(setting: Setting) ->
         setting.launch("docker", "run", "-v", "x:/loop/y", "test")
 
 
+def test_a_link_of_the_image_up_to_its_root_has_one_slash_there(setting: Setting) -> None:
+    setting.put("/var/")
+    (setting.root / "var" / "run").symlink_to("../proc")
+    (setting.root / "var" / "app").symlink_to("../srv/app")
+    setting.config = dataclasses.replace(setting.config, workdir="/var/app")
+    launch = setting.launch("docker", "run", "-v", f"{setting.project}:/var/run/x", "test")
+    assert launch.cwd == "/srv/app"
+    assert "/var/run/x is not mounted: every box has its own." in launch.notes
+
+
+@pytest.mark.parametrize("workdir", ["/" + "x" * 256, "/" + "x/" * 3000])
+def test_a_folder_of_too_long_a_path_is_refused(setting: Setting, workdir: str) -> None:
+    setting.config = dataclasses.replace(setting.config, workdir=workdir)
+    with pytest.raises(ImageError, match="so long a path"):
+        setting.launch()
+
+
 def test_a_bind_is_copied_to_its_place_and_is_the_workspace(setting: Setting) -> None:
     launch = setting.launch("docker", "run", "-v", f"{setting.project}:/projects/one", "test", "/projects")
     assert launch.workspace == WorkspacePlace("/projects/one", setting.project)
