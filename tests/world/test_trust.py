@@ -40,6 +40,7 @@ IMAGES: dict[str, tuple[dict[str, str], set[str]]] = {
         {"/var/lib/ca-certificates/ca-bundle.pem", BUNDLE_PATH},
     ),
     "a circle": ({"/etc/ssl/cert.pem": "cert.pem"}, {BUNDLE_PATH}),
+    "a circle above all of them": ({"/etc": "etc"}, set()),
 }
 
 
