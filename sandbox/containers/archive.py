@@ -150,7 +150,7 @@ class Archive:
                 )
             if image.config.architecture not in ("", wanted):
                 raise ImageError(
-                    f"it is an image for {image.config.architecture}, and this machine runs {wanted}: get the"
+                    f"it is an image for {image.config.architecture!r}, and this machine runs {wanted}: get the"
                     f" one for linux/{wanted}"
                 )
         except ImageError as error:
@@ -179,7 +179,7 @@ class Archive:
         fitting = [digest for digest, known in found.items() if known in ("", architecture)]
         if not fitting:
             there = ", ".join(sorted(set(found.values())))
-            raise ImageError(f"it is an image for {there}, and this machine runs {architecture}")
+            raise ImageError(f"it is an image for {there!r}, and this machine runs {architecture}")
         if len(fitting) > 1:
             raise ImageError(f"it holds {len(fitting)} images for {architecture}: save one alone")
         manifest = self._document(_blob(fitting[0]), fitting[0])
@@ -229,16 +229,16 @@ class Archive:
         """A whole document; where a digest is told, it has that."""
         blob = self._blob(name)
         if blob.size > _LARGEST_DOCUMENT:
-            raise ImageError(f"its {name} is of {blob.size} bytes, more than any engine reads")
+            raise ImageError(f"its {name!r} is of {blob.size} bytes, more than any engine reads")
         data = blob.read()
         if digest and _digest_of(data) != digest:
-            raise ImageError(f"its {name} is damaged: it has not the digest that it is filed under")
+            raise ImageError(f"its {name!r} is damaged: it has not the digest that it is filed under")
         return data
 
     def _blob(self, name: str) -> Slice:
         blob = self._store.find(name)
         if blob is None:
-            raise ImageError(f"it lacks {name}, so it is not whole")
+            raise ImageError(f"it lacks {name!r}, so it is not whole")
         return blob
 
 
@@ -312,7 +312,7 @@ def _parsed(name: str, data: bytes) -> Json:
     try:
         document: Json = json.loads(data)
     except (ValueError, RecursionError) as error:
-        raise ImageError(f"its {name} is no JSON") from error
+        raise ImageError(f"its {name!r} is no JSON") from error
     return document
 
 

@@ -52,7 +52,7 @@ class ImageConfig:
             raise ImageError("its configuration is no JSON object")
         system = _text(raw, "os") or "linux"
         if system != "linux":
-            raise ImageError(f"it is an image for {system}; only images for Linux can be put into a box")
+            raise ImageError(f"it is an image for {system!r}; only images for Linux can be put into a box")
         config = raw.get("config")
         wanted = config if isinstance(config, dict) else {}
         labels = wanted.get("Labels")
@@ -65,14 +65,14 @@ class ImageConfig:
             env={name: value for name, equals, value in variables if name and equals},
             user=_text(wanted, "User"),
             workdir=_text(wanted, "WorkingDir"),
-            volumes=tuple(sorted(volumes)) if isinstance(volumes, dict) else (),
+            volumes=_words({"Volumes": [*sorted(volumes)]}, "Volumes") if isinstance(volumes, dict) else (),
             version=_text(labels, "org.opencontainers.image.version") if isinstance(labels, dict) else "",
         )
 
 
 def _text(raw: Mapping[str, Json], name: str) -> str:
     value = raw.get(name) or ""
-    if not isinstance(value, str) or "\0" in value:
+    if not isinstance(value, str) or not _is_usable(value):
         raise ImageError(f"its configuration's {name} is no text")
     return value
 
@@ -83,7 +83,15 @@ def _words(raw: Mapping[str, Json], name: str) -> tuple[str, ...]:
         value = ["/bin/sh", "-c", value]
     if not isinstance(value, list):
         raise ImageError(f"its configuration's {name} is no list of words")
-    words = tuple(word for word in value if isinstance(word, str) and "\0" not in word)
+    words = tuple(word for word in value if isinstance(word, str) and _is_usable(word))
     if len(words) != len(value):
         raise ImageError(f"its configuration's {name} is no list of words")
     return words
+
+
+def _is_usable(text: str) -> bool:
+    """Whether the kernel can be told a text: JSON can spell null bytes, and halves of characters."""
+    try:
+        return b"\0" not in text.encode()
+    except UnicodeEncodeError:
+        return False

@@ -131,7 +131,7 @@ def test_of_several_processors_this_machines_is_taken(tmp_path: Path) -> None:
     file = written(tmp_path, nested("amd64", "arm64", "riscv64"))
     for architecture in ("amd64", "arm64"):
         assert read(file, architecture)[0].config.architecture == architecture
-    with pytest.raises(ImageError, match="an image for amd64, arm64, riscv64, and this machine runs s390x"):
+    with pytest.raises(ImageError, match="an image for 'amd64, arm64, riscv64', and this machine runs s390x"):
         read(file, "s390x")
 
 
@@ -161,13 +161,14 @@ DAMAGED = {
     "a part of an archive": (docker_archive(LAYERS, CONFIG)[:3000], "cut off|not whole|neither"),
     "a part of a compressed archive": (gzip.compress(docker_archive(LAYERS, CONFIG))[:-20], "damaged or cut off"),
     "an archive of two images": (docker_with({"RepoTags": ["a:1"]}, {"RepoTags": ["b:1"]}), "2 images .*a:1.*save one"),
-    "another processor's image": (docker_archive(LAYERS, config_of(LAYERS, OTHER)), f"for {OTHER}, and this machine runs {OWN}"),
-    "an image for Windows": (docker_archive(LAYERS, CONFIG.replace(b'"linux"', b'"windows"')), "an image for windows"),
+    "another processor's image": (docker_archive(LAYERS, config_of(LAYERS, OTHER)), f"for '{OTHER}', and this machine runs {OWN}"),
+    "an image for Windows": (docker_archive(LAYERS, CONFIG.replace(b'"linux"', b'"windows"')), "an image for 'windows'"),
+    "a processor of two lines": (docker_archive(LAYERS, config_of(LAYERS, "x\nforged")), r"for 'x\\nforged', and"),
     "a manifest that is no list": (layer(entry("manifest.json", b"{}")), "no list of images"),
     "a manifest that is no JSON": (layer(entry("manifest.json", b"{")), "no JSON"),
     "a manifest that is nested too deep": (layer(entry("manifest.json", b"[" * 100_000)), "no JSON"),
     "a manifest that names nothing": (docker_with({}), "names no configuration"),
-    "a lacking layer": (docker_with({"Config": "c.json", "Layers": ["l", "m"]}), "lacks m"),
+    "a lacking layer": (docker_with({"Config": "c.json", "Layers": ["l", "m"]}), "lacks 'm'"),
     "too few digests": (docker_with({"Config": "c.json", "Layers": ["l"]}), "digests of its layers"),
     "a layer named by a path out": (docker_with({"Config": "c.json", "Layers": ["l", "../../etc/passwd"]}), "lacks"),
     "a configuration of another digest": (
@@ -184,7 +185,7 @@ DAMAGED = {
     "an index without images": (layout_with(manifests=[]), "names no image"),
     "an index of rubbish": (layout_with(manifests=[1, {"digest": "md5:1"}]), "no sha256 digest"),
     "an index of a climbing digest": (layout_with(manifests=[{"digest": "sha256:../../../etc/passwd"}]), "no sha256 digest"),
-    "an index of what is not there": (layout_with(manifests=[{"digest": digest(b"x")}]), "lacks blobs"),
+    "an index of what is not there": (layout_with(manifests=[{"digest": digest(b"x")}]), "lacks 'blobs"),
 }  # fmt: skip
 
 
@@ -194,6 +195,22 @@ def test_what_is_no_whole_image_for_this_machine_says_so(tmp_path: Path, case: s
     with pytest.raises(ImageError, match=said) as caught:
         read(written(tmp_path, data))
     assert str(tmp_path / "image.tar") in str(caught.value)
+
+
+UNUSABLE: dict[str, dict[str, object]] = {
+    "half a character in a word": {"Entrypoint": ["/server", "\ud800"]},
+    "half a character in a variable": {"Env": ["A=\udc80"]},
+    "half a character in a path": {"WorkingDir": "/\ud800"},
+    "half a character in a volume": {"Volumes": {"/\ud800": {}}},
+    "a null byte in a volume": {"Volumes": {"/a\0b": {}}},
+}
+
+
+@pytest.mark.parametrize("case", UNUSABLE)
+def test_a_text_that_the_kernel_cannot_be_told_is_refused(tmp_path: Path, case: str) -> None:
+    config = config_of(LAYERS, **UNUSABLE[case])
+    with pytest.raises(ImageError, match="its configuration's"):
+        read(written(tmp_path, docker_archive(LAYERS, config)))
 
 
 def test_links_in_a_layouts_folder_are_not_followed(tmp_path: Path) -> None:
