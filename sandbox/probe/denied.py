@@ -22,6 +22,7 @@ _CHANGES_FOLDER = frozenset(
 )
 _MAKES = frozenset({"mkdir", "mkdirat", "mknod", "mknodat"})
 _OPENS = frozenset({"open", "openat", "openat2"})
+_CHANGES_MODE = frozenset({"chmod", "fchmod", "fchmodat", "fchmodat2"})
 _NOT_FILES = ("/proc/", "/dev/", "/sys/")
 
 
@@ -32,13 +33,18 @@ def denied_writes(
 
     ``user`` is the server's user id as the host numbers it, as in the attributes that ``look`` gives. Opening
     a file for writing without creating or truncating it is no attempt: programs probe that way before they
-    read. In an image every file is the server's and has the permissions of the image's own user: what those
+    read. What the permissions of an own file were at the time is not known when the server itself changed them.
+    In an image every file is the server's and has the permissions of the image's own user: what those
     refuse, no box denies.
     """
+    events = tuple(events)
+    changed = {event.path for event in events if event.name in _CHANGES_MODE}
     told: dict[str, str] = {}
     for event in events:
         path = event.path
         if not path.startswith("/") or path.startswith(_NOT_FILES) or path in told or event.denied:
+            continue
+        if path in changed and (there := look(path)) is not None and there.st_uid == user:
             continue
         if _is_attempt(event) and _is_denied(event, look, user, has_image):
             told[path] = f"the box's user may not write {path}"

@@ -74,3 +74,9 @@ def test_an_attempt_is_told_where_the_user_of_the_box_lacks_the_permission(
 def test_each_path_is_told_once() -> None:
     attempts = [event("unlink", "/usr/kept"), event("rename", "/usr/kept")]
     assert denied_writes(attempts, look, USER) == ("the box's user may not write /usr/kept",)
+
+
+@pytest.mark.parametrize(("path", "is_told"), [("/home/user/locked", False), ("/usr/kept", True)])
+def test_the_permissions_that_a_server_changed_itself_tell_nothing(path: str, is_told: bool) -> None:
+    attempts = [event("fchmodat", path), event("openat", path, CREATE), event("fchmodat", path)]
+    assert bool(denied_writes(attempts, look, USER)) is is_told
