@@ -13,6 +13,7 @@ from __future__ import annotations
 import hashlib
 import json
 import platform
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -54,6 +55,8 @@ def made_base(connected: Docker) -> str:
     if connected.client.images.list(name):
         say(f"{name} is there")
         return name
+    if shutil.which(command[0]) is None:
+        raise SystemExit(f"no base image can be made here: install {command[0]}")
     say(f"making {name} of {release['PRETTY_NAME']}")
     with subprocess.Popen(command, stdout=subprocess.PIPE) as making:
         assert making.stdout is not None
