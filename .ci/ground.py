@@ -146,17 +146,18 @@ def clean(connected: Docker, path: Path) -> None:
 
 
 def present(connected: Docker) -> dict[str, set[str]]:
-    """What has hintproof's labels, the base image left out."""
+    """What has hintproof's labels, a base image left out: its label alone says nothing, since images inherit it."""
     api = connected.client.api
     return {
-        "containers": {found["Id"] for found in api.containers(all=True) if ours(found)},
-        "images": {found["Id"] for found in api.images() if ours(found) and MADE_HERE not in found["Labels"]},
-        "volumes": {found["Name"] for found in api.volumes()["Volumes"] or () if ours(found)},
+        "containers": {found["Id"] for found in api.containers(all=True) if labels(found)},
+        "images": {found["Id"] for found in api.images() if labels(found) - {MADE_HERE}},
+        "volumes": {found["Name"] for found in api.volumes()["Volumes"] or () if labels(found)},
     }
 
 
-def ours(found: dict[str, dict[str, str] | None]) -> bool:
-    return any(label.startswith("hintproof.") for label in found["Labels"] or ())
+def labels(found: dict[str, dict[str, str] | None]) -> set[str]:
+    """Hintproof's labels of one of them."""
+    return {label for label in found["Labels"] or () if label.startswith("hintproof.")}
 
 
 def say(text: str) -> None:

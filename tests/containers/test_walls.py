@@ -13,7 +13,7 @@ from sandbox.containers.connection import Docker
 from sandbox.containers.container import EngineContainer
 from sandbox.containers.ownimage import PYTHON
 from sandbox.containers.seccomp import profile
-from sandbox.containers.spec import ContainerRung, ContainerSpec, Mount, rungs
+from sandbox.containers.spec import ContainerRung, ContainerSpec, Mount
 from sandbox.containers.trial import try_rung
 from sandbox.errors import ContainerRefusedError, ImageMissingError
 from sandbox.linux.numbers import MACHINES
@@ -117,10 +117,9 @@ def test_every_denied_call_is_denied(docker: Docker, image: str) -> None:
     assert answers == errors
 
 
-def test_a_box_comes_up_on_each_rung(docker: Docker, image: str) -> None:
-    for rung in (*rungs(docker.facts), ORDINARY):
-        trial = try_rung(docker, image, rung)
-        assert trial.works, f"{rung.name}: {trial.why_not}"
+def test_a_box_comes_up_for_an_ordinary_caller(docker: Docker, image: str) -> None:
+    trial = try_rung(docker, image, ORDINARY)
+    assert trial.works, trial.why_not
 
 
 def test_a_rung_that_does_not_carry_says_what_to_change(docker: Docker, image: str) -> None:
