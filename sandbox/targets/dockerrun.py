@@ -138,6 +138,15 @@ def _of_docker_run(words: tuple[str, ...], cwd: Path, environ: Mapping[str, str]
     if workdir and not workdir.startswith("/"):
         raise UsageError(f"{program} run -w {workdir}: a folder in the image is named by an absolute path.")
     entrypoint = last("entrypoint")
+    placed, left_out = _copyable(
+        _each_target_once(
+            [
+                *(mounts.of_tmpfs(value) for value in values("tmpfs")),
+                *(mounts.of_volume(given.value, cwd, given.spelled) for given in by_name.get("volume", ())),
+                *(mounts.of_mount(value, cwd) for value in values("mount")),
+            ]
+        )
+    )
     return ImageOrder(
         command=_without_values(words, len(words) - len(rest), values("env")),
         image=_located(rest[0], cwd),
@@ -147,13 +156,7 @@ def _of_docker_run(words: tuple[str, ...], cwd: Path, environ: Mapping[str, str]
             **_from_files(values("env-file"), cwd, environ),
             **_variables(values("env"), environ, f"{program} run -e"),
         },
-        mounts=_each_target_once(
-            [
-                *(mounts.of_tmpfs(value) for value in values("tmpfs")),
-                *(mounts.of_volume(given.value, cwd, given.spelled) for given in by_name.get("volume", ())),
-                *(mounts.of_mount(value, cwd) for value in values("mount")),
-            ]
-        ),
+        mounts=placed,
         user=last("user"),
         groups=tuple(values("group-add")),
         workdir=workdir,
@@ -161,7 +164,7 @@ def _of_docker_run(words: tuple[str, ...], cwd: Path, environ: Mapping[str, str]
         pull=pull,
         hosts=tuple(re.split("[:=]", value)[0].lower() for value in values("add-host")),
         host_paths=False,
-        notes=tuple(_notes(options, program)),
+        notes=(*_notes(options, program), *left_out),
     )
 
 
@@ -229,6 +232,19 @@ def _each_target_once(found: Sequence[Mount]) -> tuple[Mount, ...]:
             raise UsageError(f"{mount.target} is mounted twice. Name it once.")
         by_target[mount.target] = mount
     return tuple(by_target[target] for target in sorted(by_target))
+
+
+def _copyable(found: Sequence[Mount]) -> tuple[tuple[Mount, ...], list[str]]:
+    """The mounts but those of sockets and devices, and what to say of these: no server is ever handed Docker's."""
+    special = [
+        mount
+        for mount in found
+        if mount.source
+        and os.path.exists(mount.source)
+        and not (os.path.isdir(mount.source) or os.path.isfile(mount.source))
+    ]
+    notes = [f"{mount.source} is left out: it is a socket, a FIFO or a device." for mount in special]
+    return tuple(mount for mount in found if mount not in special), notes
 
 
 def _notes(options: Sequence[Given], program: str) -> list[str]:

@@ -172,9 +172,6 @@ def _place_bind(
     if source.is_dir() and too_wide(source, environ):
         places.notes.append(f"{mount.source} is not copied: a folder that wide stays outside of the box.")
         return _place_new(files, mount, places, empty)
-    if not source.is_dir() and not source.is_file():
-        places.notes.append(f"{mount.source} is left out: it is a socket, a FIFO or a device.")
-        return []
     if mount.read_only:
         places.notes.append(
             f"{mount.target} is a copy, which the server may change although it was asked for as read-only."
