@@ -140,19 +140,6 @@ class ImageCache:
                     with open_image() as stored:
                         self._unpack(key, wanted, stored, say)
 
-    @contextmanager
-    def kept(self, root: str) -> Iterator[UnpackedImage]:
-        """An image that was unpacked before, by its root in this cache; it stays for the length of the block.
-
-        Raises ImageError where it is gone.
-        """
-        key = Path(root).parent.name
-        with _locked(self.folder / (key + _LOCK), fcntl.LOCK_SH):
-            found = self._find(key)
-            if found is None:
-                raise ImageError(f"{root}: the unpacked image is gone. Run hintproof again.")
-            yield found
-
     def _key(self, wanted: Wanted) -> str:
         parts = [_FORMAT, wanted.digest, wanted.user, wanted.groups, self._owner]
         return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:32]
@@ -226,7 +213,7 @@ class ImageCache:
 
 
 @contextmanager
-def _locked(path: Path, how: int, say: Callable[[str], None] = lambda _: None) -> Iterator[None]:
+def _locked(path: Path, how: int, say: Callable[[str], None]) -> Iterator[None]:
     """Hold a lock file, waiting for whoever has it."""
     while True:
         lock = _open_lock(path)

@@ -150,15 +150,6 @@ def test_an_image_in_use_does_not_keep_others_waiting(stock: Stock) -> None:
     assert len(stock.asked) == 1
 
 
-def test_an_image_that_was_unpacked_is_found_by_its_root_until_it_goes(stock: Stock) -> None:
-    made = stock.provide(ARCHIVE)
-    with stock.cache.kept(made.root) as found:
-        assert found == made
-    (Path(made.root).parent / "image.json").unlink()
-    with pytest.raises(ImageError, match="gone"), stock.cache.kept(made.root):
-        pass
-
-
 def test_the_oldest_go_but_not_those_in_use(stock: Stock, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cache_module, "KEPT_IMAGES", 2)
     with ExitStack() as stack:

@@ -5,10 +5,12 @@ from __future__ import annotations
 import gzip
 import os
 import stat
+import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
+import zstandard
 from imagefiles import digest, entry, folder, hard_link, layer, pax, signed, symlink
 
 from sandbox.containers.archive import Layer
@@ -311,6 +313,24 @@ def test_layers_may_be_compressed_also_in_several_parts(place: Place) -> None:
 def test_damaged_and_swollen_compression_is_refused(place: Place, data: bytes, said: str) -> None:
     with pytest.raises(ImageError, match=said):
         place.unpack(data, most_bytes=1 << 20)
+
+
+def test_layers_may_be_compressed_with_zstd(place: Place) -> None:
+    plain = layer(entry("a", b"1" * 5000), entry("b", b"2"))
+    packed = zstandard.compress(plain[:700]) + zstandard.compress(plain[700:])
+    place.unpack(packed, digests=[digest(plain)])
+    assert set(place.files) == {"a", "b"}
+    with pytest.raises(ImageError, match="damaged"):
+        place.unpack(packed[:60] + b"rubbish", digests=[digest(plain)])
+
+
+def test_without_a_reader_of_zstd_it_says_what_to_install(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("compression.zstd", "zstandard"):
+        monkeypatch.setitem(sys.modules, name, None)
+    with pytest.raises(ImageError, match="install the package zstandard"):
+        place.unpack(zstandard.compress(layer(entry("a", b"1"))))
 
 
 def test_a_layer_has_the_digest_that_the_image_tells(place: Place) -> None:

@@ -1,9 +1,8 @@
-"""Images that Docker built and keeps: from scratch, and on the base image with a server in Python."""
+"""Images that Docker built and keeps: from scratch, and with a server in Python on a whole distribution."""
 
 from __future__ import annotations
 
 import io
-import os
 import tarfile
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -15,11 +14,9 @@ from imageruns import ROOT, SHIPPED, Ran, reply, verify
 from test_scratch_images import BY_USER
 
 from sandbox.containers.connection import connect
+from sandbox.containers.ownimage import find_image
 
 pytestmark = pytest.mark.docker
-
-BASE = os.environ.get("HINTPROOF_TEST_BASE", "hintproof-base")
-"""An image with Python 3.11 or newer."""
 
 HOSTS = ("local", "docker")
 SERVERS = ROOT / "tests" / "servers"
@@ -34,8 +31,9 @@ ENTRYPOINT ["/server"]
 CMD ["--fail"]
 """
 
-PYTHON = f"""
-FROM {BASE}
+PYTHON = """
+FROM {base}
+USER root
 COPY servers /srv/servers
 WORKDIR /srv
 ENTRYPOINT ["python3", "/srv/servers/network.py"]
@@ -79,7 +77,9 @@ def python() -> Iterator[str]:
         f"servers/{name}": ((SERVERS / name).read_bytes(), 0o644)
         for name in ("base.py", "network.py", "writes.py")
     }
-    with built("hintproof-images-test-python", PYTHON, files) as name:
+    with connect() as docker:
+        base = find_image(docker)  # the engine's own, which has a Python
+    with built("hintproof-images-test-python", PYTHON.format(base=base), files) as name:
         yield name
 
 
