@@ -79,6 +79,7 @@ def siege(rung_launcher: Launcher, python: tuple[str, tuple[Exposure, ...]]) -> 
             "port": service.getsockname()[1],
             "address": _own_address(),
             "marker": MARKER,
+            "environment": [],
         }
         stack.enter_context(pytest.MonkeyPatch.context()).setenv("HOST_SECRET", MARKER)
         plan = BoxPlan(

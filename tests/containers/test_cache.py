@@ -21,7 +21,9 @@ from sandbox.errors import ImageError
 LAYERS = [
     layer(
         entry("etc/passwd", b"app:x:1234:5:a user:/srv/home:/bin/sh\n"),
-        folder("srv", 0o500),
+        folder("locked", 0o500),
+        entry("locked/file", b"nobody's"),
+        folder("srv", 0o755),
         entry("srv/file", b"content", mode=0o400, owner=(1234, 5)),
         folder("srv/home", 0o700, owner=(1234, 5)),
     )
@@ -82,7 +84,8 @@ def test_an_image_is_unpacked_once_for_each_user(stock: Stock) -> None:
 def test_files_are_given_to_the_server_with_what_its_user_may(stock: Stock) -> None:
     root = Path(stock.provide(ARCHIVE).root)
     modes = {path: stat.S_IMODE((root / path).stat().st_mode) for path in ("srv", "srv/file", "srv/home")}
-    assert modes == {"srv": 0o000, "srv/file": 0o400, "srv/home": 0o700}
+    assert modes == {"srv": 0o555, "srv/file": 0o400, "srv/home": 0o700}
+    assert stat.S_IMODE((root / "locked").stat().st_mode) == 0o000
     owners = {path.stat().st_uid for path in (root, root / "etc/passwd", root / "srv")}
     assert owners == {OWNER if os.geteuid() == 0 else os.geteuid()}
 

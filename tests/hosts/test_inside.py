@@ -13,6 +13,7 @@ import psutil
 import pytest
 from standin import HONEST, LYING, PATIENCE_S, ROGUE, ROOT, StandIn, job
 
+from sandbox import __version__
 from sandbox.errors import (
     EngineFaultError,
     ImageMissingError,
@@ -156,7 +157,10 @@ def test_a_client_of_another_version_is_told_what_to_do(standin: StandIn) -> Non
         hear(standin.lines(), job(LYING), None, lambda _: None)
 
 
-@pytest.mark.parametrize("sent", [b"", b"{", b"{}\n", b"[]\n", b"\xff\n", b'{"version": 1, "job": 3}\n'])
+NO_JOB = json.dumps({"version": __version__, "job": 3}).encode() + b"\n"
+
+
+@pytest.mark.parametrize("sent", [b"", b"{", b"{}\n", b"[]\n", b"\xff\n", NO_JOB])
 def test_without_a_job_it_fails_and_says_so(standin: StandIn, sent: bytes) -> None:
     standin.send(sent)
     standin.hang_up()
