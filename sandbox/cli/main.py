@@ -85,6 +85,10 @@ def cli(ctx: click.Context) -> None:
       hintproof verify -- npx -y @modelcontextprotocol/server-filesystem ~/notes
       hintproof investigate delete_user -- python server.py
     """
+    try:
+        os.getcwd()
+    except FileNotFoundError as error:
+        raise click.UsageError("The current folder is gone. Change to one that exists.") from error
     if ctx.invoked_subcommand not in _READERS and sys.platform == "linux" and os.geteuid() == 0:
         from sandbox.linux.powers import settle
 

@@ -67,6 +67,15 @@ def test_2_for_what_cannot_be_meant_with_the_nearest_valid_name(
     assert done.code == 2
 
 
+def test_2_where_the_current_folder_is_gone(hintproof: Hintproof, tmp_path: Path) -> None:
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    leaving = ("sh", "-c", 'cd "$0" && rmdir "$0" && exec "$@"', str(gone))
+    done = hintproof("verify", *rogue("words"), before=leaving)
+    assert (done.code, "Traceback" in done.err) == (2, False)
+    assert "The current folder is gone." in done.err
+
+
 def test_2_for_a_settings_file_with_an_unknown_key_and_where_it_stands(
     hintproof: Hintproof, tmp_path: Path
 ) -> None:
