@@ -73,7 +73,7 @@ test: setup real
 	@$(BIN)/python -m pytest $(PYTEST_ARGS)
 
 test-docker: setup real
-	@$(BIN)/python -m pytest -m docker $(PYTEST_ARGS)
+	@$(BIN)/python -m pytest -m docker --hosts docker $(PYTEST_ARGS)
 
 check: setup
 	$(BIN)/ruff check .
