@@ -8,8 +8,6 @@ from typing import Any, TypeVar
 
 import click
 
-from sandbox.targets.dockerrun import PREFIX
-
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 
 DEFAULT_RUNS = Path(".hintproof/runs")
@@ -43,6 +41,8 @@ def server_command(named: tuple[str, ...] = ()) -> tuple[str, ...]:
 
     () where there is neither. Raises click.UsageError for words before it that name no target.
     """
+    from sandbox.targets.dockerrun import PREFIX  # commands that only read runs do without targets
+
     command: tuple[str, ...] = click.get_current_context().meta.get(_COMMAND, ())
     if named and named[0].startswith(PREFIX):
         if len(named) > 1:

@@ -13,7 +13,7 @@ import psutil
 import pytest
 from standin import HONEST, LYING, PATIENCE_S, ROGUE, ROOT, StandIn, job
 
-from sandbox import __version__
+import sandbox
 from sandbox.errors import (
     EngineFaultError,
     ImageMissingError,
@@ -157,7 +157,7 @@ def test_a_client_of_another_version_is_told_what_to_do(standin: StandIn) -> Non
         hear(standin.lines(), job(LYING), None, lambda _: None)
 
 
-NO_JOB = json.dumps({"version": __version__, "job": 3}).encode() + b"\n"
+NO_JOB = json.dumps({"version": sandbox.__version__, "job": 3}).encode() + b"\n"
 
 
 @pytest.mark.parametrize("sent", [b"", b"{", b"{}\n", b"[]\n", b"\xff\n", NO_JOB])
