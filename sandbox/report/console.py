@@ -69,6 +69,12 @@ class Ink:
         """One line of text that the server, or what it touched, has a hand in."""
         return Text(self._fit(visible(self._mask(text), limit)), style)
 
+    def their_start(self, text: str, style: str = "", limit: int = 400) -> Text:
+        """As much of one such line as there is room for."""
+        line = self.theirs(text, style, limit)
+        line.no_wrap, line.overflow = True, "ellipsis" if self._is_unicode else "crop"
+        return line
+
     def their_name(self, name: str, width: int, style: str = "") -> Text:
         """A name in a column at the left margin: lines after the first are indented, so that none looks like a name."""
         shown = self.theirs(name, limit=120).plain

@@ -36,14 +36,12 @@ def render_listing(
     table.add_column("tool", no_wrap=True)
     for hint in Hint:
         table.add_column(hint.value.removesuffix("Hint"), no_wrap=True)
-    table.add_column(
-        "description"
-    )  # the one column that may shrink, hence cut by its text and not by `no_wrap`
+    # The one column that may shrink, hence cut by its text and not by `no_wrap`.
+    table.add_column("description", overflow="crop")
     for tool in tools:
         cells = [_cell(tool.hints, hint, ink) for hint in Hint]
         first_line = tool.description.strip().split("\n", 1)[0]
-        description = ink.theirs(first_line, "dim", limit=120)
-        description.no_wrap, description.overflow = True, "ellipsis"
+        description = ink.their_start(first_line, "dim", limit=120)
         table.add_row(ink.their_name(tool.name, _NAME_WIDTH), *cells, description)
     declared = sum(tool.hints.of(hint) is not Declared.ABSENT for tool in tools for hint in Hint)
     total = (

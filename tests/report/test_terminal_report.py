@@ -248,3 +248,16 @@ def test_a_long_description_in_the_listing_leaves_the_hints_their_room() -> None
     row = next(line for line in lines if line.startswith("read_multiple_files"))
     assert row.split()[1:7] == ["true", "(true)", "(false)", "(true)", "Read", "files."]
     assert lines[lines.index(row) + 1] == ""
+
+
+def test_the_listing_is_cut_to_the_line_where_only_ascii_can_be_printed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("COLUMNS", "60")
+    raw = io.BytesIO()
+    stream = io.TextIOWrapper(raw, encoding="ascii")
+    render_listing(
+        FACTS, [Tool.read({"name": "read", "description": "Read files. " * 30})], make_console(stream)
+    )
+    stream.flush()
+    assert "read" in raw.getvalue().decode("ascii")
