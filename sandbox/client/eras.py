@@ -183,6 +183,7 @@ def _result(answer: Answer, method: str, channel: Channel, settings: ClientSetti
         case Ended.TIMED_OUT:
             raise HandshakeError(
                 f"The server did not answer {method} within {settings.handshake_timeout_s:g} s.{_seen(channel)}"
+                f" If it is slow to start: --timeout start={2 * settings.handshake_timeout_s:g}"
             )
 
 

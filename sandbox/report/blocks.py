@@ -83,7 +83,8 @@ def _facts(finding: Finding, ink: Ink, verbose: bool) -> Iterator[tuple[str, Tex
         lines = ink.their_lines(changes, 400 if verbose else _DIFF_LINES_SHOWN)
         yield "diff", Text("\n").join(Text(line, _diff_style(line)) for line in lines)
     if len(finding.evidence) > 1:
-        yield "also", ink.ours(f"with {len(finding.evidence) - 1} other argument sets (see the JSON report)")
+        more = len(finding.evidence) - 1
+        yield "also", ink.ours(f"in {more} other call{'s' if more > 1 else ''} (see the JSON report)")
 
 
 def _change(effect: Effect) -> str:

@@ -62,7 +62,8 @@ async def test_an_sdk_server_is_spoken_to_in_either_era(
         ("init-internal-error", "refused initialize: database is down (code -32603)", False),
         ("init-bad-version", "2099-01-01", False),
         ("init-null", "the answer's result is no object", False),
-        ("init-silent", "did not answer initialize within 0.5 s", False),
+        ("init-silent", "did not answer initialize within 0.5 s. It sent nothing. ", False),
+        ("init-silent", "If it is slow to start: --timeout start=1", False),
     ],
 )
 async def test_a_failed_handshake_tells_what_was_seen_and_whether_the_other_era_is_worth_a_try(
