@@ -145,7 +145,7 @@ def _in_containers(docker: Docker) -> list[Check]:
         trials = [try_rung(docker, image, rung) for rung in ladder]
     except ImageMissingError as error:
         untried = [
-            Check("docker", rung.name, False, rung.meaning, "the image is missing", error.cure, "rung", False)
+            Check("docker", rung.name, False, rung.meaning, "it needs the image", error.cure, "rung", False)
             for rung in ladder
         ]
         return [Check("docker", "image", False, meaning, error.reason, error.cure, "needed"), *untried]
