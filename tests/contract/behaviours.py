@@ -36,7 +36,7 @@ ANYTHING = object()
 @dataclass(frozen=True)
 class Behaviour:
     """``name`` says what is done or tried. ``effects`` None: not compared. ``later``: what comes after the reply, by the end
-    of the box. ``outcome`` is that of the first call ("" where the race of a limit decides it), ``limit`` what the box says
+    of a box. ``outcome`` is that of the first call ("" where the race of a limit decides it), ``limit`` what the box says
     of a limit that it reached. ``otherwise``: the hosts that differ, with the reason.
     """
 

@@ -58,8 +58,8 @@ class Ran:
         return {self.told(effect) for effect in self.first(tool).effects}
 
     def later(self, tool: str) -> set[str]:
-        """What happened from the tool's first call to the end of its box."""
-        steps = self.evidence[tool].trials[0].steps
+        """What happened after a call of the tool, by the end of its box; of a box that others shared, in its own."""
+        steps = [step for trial in self.evidence[tool].trials for step in trial.steps]
         return {
             self.told(effect) for step in steps if step.kind is not StepKind.IDLE for effect in step.effects
         }
