@@ -82,14 +82,18 @@ def relative_files(folder: RunFolder) -> set[str]:
 
 
 def test_a_tool_is_on_the_clients_disk_before_its_end_is_told(standin: StandIn, folder: RunFolder) -> None:
-    kept: list[list[str]] = []
+    kept: list[tuple[str, set[str]]] = []
 
     def listener(event: Event) -> None:
         if isinstance(event, ToolFinished):
-            kept.append(sorted(path.name[4:-5] for path in (folder.path / "tools").iterdir()))
+            kept.append(
+                (event.report.tool.name, {path.name[4:-5] for path in (folder.path / "tools").iterdir()})
+            )
 
     perform(standin, job(HONEST), folder, listener)
-    assert kept == [["list_users"], ["get_user", "list_users"], ["delete_user", "get_user", "list_users"]]
+    finished = [name for name, _ in kept]
+    assert sorted(finished) == ["delete_user", "get_user", "list_users"]
+    assert [files for _, files in kept] == [set(finished[: count + 1]) for count in range(3)]
 
 
 def test_investigate_list_arguments_and_replay(tmp_path: Path, folder: RunFolder) -> None:
