@@ -115,7 +115,7 @@ def test_what_cannot_be_run_ends_with_the_code_of_its_cause(server: bytes, host:
     layers = scratch_layers(server, (0, 0))
     foreign = docker_archive(layers, config_of(layers, OTHER, Entrypoint=["/server"]))
     images = {
-        "foreign": (foreign, 3, f"an image for {OTHER}, and this machine runs"),
+        "foreign": (foreign, 3, f"an image for {OTHER!r}, and this machine runs"),
         "damaged": (foreign[:5000], 3, "image.tar"),
         "ghost": (scratch_archive(server, "ghost"), 3, "no user 'ghost'"),
         "mute": (scratch_archive(server, Entrypoint=[]), 2, "names no command of its own"),
