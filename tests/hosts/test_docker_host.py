@@ -37,8 +37,12 @@ def environment() -> dict[str, str]:
 
 
 def hintproof(*words: str, cwd: Path) -> subprocess.CompletedProcess[str]:
+    return ended(command(*words), cwd)
+
+
+def ended(argv: list[str], cwd: Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        command(*words),
+        argv,
         cwd=cwd,
         env=environment(),
         stdin=subprocess.DEVNULL,
@@ -211,16 +215,7 @@ def test_a_replay_uses_the_host_of_its_run(tmp_path: Path) -> None:
 
 def test_auto_goes_to_docker_where_this_machine_allows_no_sandbox(tmp_path: Path) -> None:
     walled = [sys.executable, str(ROOT / "tests/cli/in_a_bare_place.py"), "walled", "-"]
-    done = subprocess.run(
-        [*walled, *command("verify", "--json", "--", sys.executable, HONEST)],
-        cwd=tmp_path,
-        env=environment(),
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        timeout=2 * PATIENCE_S,
-        check=False,
-    )
+    done = ended([*walled, *command("verify", "--json", "--", sys.executable, HONEST)], tmp_path)
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["host"] == "docker"
     assert "no sandbox works on this machine; trying docker" in done.stderr
@@ -232,25 +227,8 @@ def test_a_client_on_another_system_has_its_server_resolved_in_the_container() -
         project = Path(place)
         project.chmod(0o755)
         shutil.copy(LYING, project / "server.py")
-        done = subprocess.run(
-            [
-                sys.executable,
-                str(ROOT / "tests/hosts/on_another_system.py"),
-                "darwin",
-                "verify",
-                "--json",
-                "--",
-                "python3",
-                "server.py",
-            ],
-            cwd=project,
-            env=environment(),
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            timeout=2 * PATIENCE_S,
-            check=False,
-        )
+        elsewhere = [sys.executable, str(ROOT / "tests/hosts/on_another_system.py"), "darwin"]
+        done = ended([*elsewhere, "verify", "--json", "--", "python3", "server.py"], project)
     assert done.returncode == 1, done.stderr
     report = json.loads(done.stdout)
     assert (report["host"], report["command"]) == ("docker", ["python3", "server.py"])
