@@ -51,7 +51,13 @@ def of_mount(value: str, cwd: Path) -> Mount:
     """
     named = f"--mount {value}"
     fields: dict[str, str] = {}
-    for word in next(csv.reader([value]), []):
+    try:
+        words = next(csv.reader([value]), [])
+    except csv.Error as error:
+        raise UsageError(
+            f"--mount {value!r}: no list of words with commas between them ({error})."
+        ) from error
+    for word in words:
         key, _, text = word.partition("=")
         fields[key.strip().lower()] = text
     kind = fields.get("type", "volume")

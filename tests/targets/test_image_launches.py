@@ -322,3 +322,8 @@ def test_hosts_that_the_user_names_are_the_closed_world(setting: Setting) -> Non
 def test_a_workspace_does_not_hide_a_folder_of_its_name(setting: Setting) -> None:
     setting.put("/home/app/workspace/of-the-image")
     assert setting.launch().workspace == WorkspacePlace("/home/app/hintproof-workspace")
+
+
+def test_a_mount_of_two_lines_is_refused(setting: Setting) -> None:
+    with pytest.raises(UsageError, match=r"--mount 'type=bind,src=/a.*no list of words"):
+        setting.launch("docker", "run", "--mount", "type=bind,src=/a\n,dst=/b", "test")
