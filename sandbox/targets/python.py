@@ -7,6 +7,7 @@ or above the program as it was named makes a virtual environment, otherwise the 
 
 from __future__ import annotations
 
+import glob
 import os
 import re
 import sys
@@ -63,7 +64,9 @@ def is_python(name: str) -> bool:
 def user_base(environ: Mapping[str, str]) -> Path | None:
     """The folder of ``pip install --user`` (site.getuserbase), or None where there is none."""
     named = environ.get("PYTHONUSERBASE") or (f"{environ['HOME']}/.local" if environ.get("HOME") else "")
-    return Path(named) if named and any(Path(named).glob("lib/python3*/site-packages")) else None
+    # Not Path.glob: a home that may not be read counts as empty, as it does for Python.
+    found = named and any(glob.iglob(f"{glob.escape(named)}/lib/python3*/site-packages"))
+    return Path(named) if found else None
 
 
 def read_interpreter(program: Path) -> Interpreter:

@@ -566,7 +566,7 @@ OWN_WALLS = _rows(
         "show_file_systems",
         [],
         READS,
-        ["devpts", "devtmpfs", "overlay", "proc", "tmpfs"],
+        ["devpts", "overlay", "proc", "tmpfs"],
     ),
     ("it dumps no core", "show_core_limit", [], READS, 0),
     ("a service of the host", "reach_the_hosts_service", None, {O: "consistent"}, []),

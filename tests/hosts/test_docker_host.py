@@ -213,22 +213,29 @@ def test_a_replay_uses_the_host_of_its_run(tmp_path: Path) -> None:
     assert "no Docker engine listens" in done.stderr
 
 
-def test_auto_goes_to_docker_where_this_machine_allows_no_sandbox(tmp_path: Path) -> None:
+@pytest.fixture
+def public() -> Iterator[Path]:
+    """A folder that everybody may read: the container's user may be another one than the client's."""
+    with tempfile.TemporaryDirectory(dir="/var/tmp") as place:
+        folder = Path(place)
+        folder.chmod(0o755)
+        yield folder
+
+
+def test_auto_goes_to_docker_where_this_machine_allows_no_sandbox(public: Path) -> None:
+    shutil.copy(HONEST, public / "server.py")
     walled = [sys.executable, str(ROOT / "tests/cli/in_a_bare_place.py"), "walled", "-"]
-    done = ended([*walled, *command("verify", "--json", "--", sys.executable, HONEST)], tmp_path)
+    done = ended([*walled, *command("verify", "--json", "--", "python3", "server.py")], public)
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["host"] == "docker"
     assert "no sandbox works on this machine; trying docker" in done.stderr
 
 
-def test_a_client_on_another_system_has_its_server_resolved_in_the_container() -> None:
-    """As from a Mac, whose user has another id than the container's: what it shows is for everybody to read."""
-    with tempfile.TemporaryDirectory(dir="/var/tmp") as place:
-        project = Path(place)
-        project.chmod(0o755)
-        shutil.copy(LYING, project / "server.py")
-        elsewhere = [sys.executable, str(ROOT / "tests/hosts/on_another_system.py"), "darwin"]
-        done = ended([*elsewhere, "verify", "--json", "--", "python3", "server.py"], project)
+def test_a_client_on_another_system_has_its_server_resolved_in_the_container(public: Path) -> None:
+    """As from a Mac, whose user has another id than the container's."""
+    shutil.copy(LYING, public / "server.py")
+    elsewhere = [sys.executable, str(ROOT / "tests/hosts/on_another_system.py"), "darwin"]
+    done = ended([*elsewhere, "verify", "--json", "--", "python3", "server.py"], public)
     assert done.returncode == 1, done.stderr
     report = json.loads(done.stdout)
     assert (report["host"], report["command"]) == ("docker", ["python3", "server.py"])

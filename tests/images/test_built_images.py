@@ -126,9 +126,8 @@ def test_a_server_in_python_trusts_the_worlds_certificates(python: str, tmp_path
     assert local.verdicts["https_post openWorldHint"].startswith("contradicted")
     assert local.verdicts["loopback openWorldHint"] == "consistent"
     for ran in (local, docker):
-        assert "net.request POST https://licence.example.com/check" in ran.effects(
-            "https_post", "openWorldHint"
-        )
+        # The path is seen only inside of TLS, by whoever the server trusts.
+        assert "net.request https://licence.example.com/check" in ran.effects("https_post", "openWorldHint")
 
 
 def test_a_server_in_python_writes_where_its_image_lets_it(python: str, tmp_path: Path) -> None:

@@ -107,7 +107,9 @@ def show_writable_places():
 
 @server.reads
 def show_file_systems():
-    return sorted({line.split()[2] for line in Path("/proc/self/mounts").read_text().splitlines()})
+    """Kinds of those mounted on folders: single devices are of whatever file system holds them outside."""
+    mounts = [line.split()[1:3] for line in Path("/proc/self/mounts").read_text().splitlines()]
+    return sorted({kind for place, kind in mounts if Path(place).is_dir()})
 
 
 @server.reads
