@@ -16,6 +16,9 @@ PYTHON := $(shell for p in python3.13 python3.12 python3.11 python3; do \
 VENV := .venv
 BIN := $(VENV)/bin
 REAL := .real
+# Two at once, since most of them wait for a server; each file in one process, since its tests share what they run.
+WORKERS := 2
+PYTEST := $(BIN)/python -m pytest --numprocesses $(WORKERS) --dist loadfile
 
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export PIP_NO_INPUT := 1
@@ -70,10 +73,10 @@ demo: setup
 	echo "hintproof: expected a contradiction (exit code 1), got exit code $$code" >&2; exit 1
 
 test: setup real
-	@$(BIN)/python -m pytest $(PYTEST_ARGS)
+	@$(PYTEST) $(PYTEST_ARGS)
 
 test-docker: setup real
-	@$(BIN)/python -m pytest -m docker --hosts docker $(PYTEST_ARGS)
+	@$(PYTEST) -m docker --hosts docker $(PYTEST_ARGS)
 
 check: setup
 	$(BIN)/ruff check .
