@@ -179,6 +179,14 @@ class Box:
                 self._usage.note_exit(self.exit_status)
             return list(self._usage.hits.items())
 
+    def file_limit_hit(self, path: str) -> str:
+        """A sentence where the file at an absolute path of the box is as large as a file may be, else "".
+
+        Who ignores SIGXFSZ, as CPython does, is refused the rest of a write and lives (setrlimit(2)).
+        """
+        found = self.look(path)
+        return "" if found is None else self._usage.file_at_limit(path, found.st_size)
+
     def look(self, path: str) -> os.stat_result | None:
         """The attributes of an absolute path as the box shows it now, ids as the host numbers them.
 

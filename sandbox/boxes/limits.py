@@ -81,6 +81,12 @@ class Usage:
                 f"the server wrote a file larger than {self._limits.file_mb} MiB, the box's limit"
             )
 
+    def file_at_limit(self, path: str, size: int) -> str:
+        """A sentence where a file of ``size`` bytes is as large as a file may be, else ""."""
+        if size < self._limits.file_mb << 20:
+            return ""
+        return f"{path} grew to {self._limits.file_mb} MiB, the box's limit for a file"
+
     def _is_dangerous(self) -> bool:
         self.check_disk()
         if self.check_processes():

@@ -87,12 +87,13 @@ def _started(process: psutil.Process) -> str:
 
 
 def _machine() -> str:
-    """This machine, without giving its id away: labels are for everybody to read."""
+    """This machine, without giving its id away: labels are for everybody to read. Two systems on one machine, such as
+    Windows and the Linux beside it, count as two: neither knows the other's processes."""
     try:
         name = Path("/etc/machine-id").read_text(encoding="ascii").strip()
     except OSError:  # another system, or a container
         name = ""
-    return hashlib.sha256(f"hintproof {name or platform.node()}".encode()).hexdigest()[:16]
+    return hashlib.sha256(f"hintproof {sys.platform} {name or platform.node()}".encode()).hexdigest()[:16]
 
 
 def _boot() -> str:

@@ -28,6 +28,7 @@ from sandbox.probe.denied import denied_writes
 from sandbox.session import Session
 
 _PASSING = frozenset({Weight.BACKGROUND, Weight.TRANSIENT})
+_WRITTEN = frozenset({EffectKind.FILE_CREATED, EffectKind.FILE_MODIFIED})
 _OF_PROCESSES = frozenset({EffectKind.PROCESS_LEFT, EffectKind.PROCESS_SIGNALLED})
 
 
@@ -137,6 +138,8 @@ class LiveBox:
             effects = mark_background(effects, tuple(self.idle_effects))
         unreached = [(Reason.BOX_LIMIT, text) for _, text in observed.limits_hit]
         box = self.session.box
+        written = [effect.subject for effect in effects if effect.kind in _WRITTEN]
+        unreached += [(Reason.BOX_LIMIT, text) for text in map(box.file_limit_hit, written) if text]
         denied = denied_writes(observed.events, box.look, box.user, has_image=box.has_image)
         unreached += [(Reason.REFUSED_BY_BOX, sentence) for sentence in denied]
         step = Step(

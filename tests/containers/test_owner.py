@@ -48,3 +48,13 @@ def test_of_owners_elsewhere_nothing_is_known(other: object) -> None:
 
 def test_what_has_no_owner_is_nobodys_to_remove() -> None:
     assert not is_gone({})
+
+
+def test_another_system_on_the_same_machine_counts_as_another_machine(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("sys.platform", "darwin")
+    foreign = this_process().labels()
+    monkeypatch.undo()
+    assert machine_label() not in {f"{name}={value}" for name, value in foreign.items()}
+    assert not is_gone({**foreign, "hintproof.owner.pid": "999999999"})

@@ -510,9 +510,10 @@ LIMITS = _rows(
         "a file grows too large",
         "write_a_huge_file",
         ["file.created huge"],
-        {R: "consistent"},
+        {R: "consistent", D: "inconclusive (box-limit)"},
         ANYTHING,
         "refused",
+        "grew to 16 MiB",
     ),
     (
         "the disk is filled",
