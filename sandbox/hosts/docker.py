@@ -21,7 +21,7 @@ from sandbox.errors import (
     ServerStartError,
     TargetNotFoundError,
 )
-from sandbox.events import Listener, starting_once
+from sandbox.events import Listener, Progress, starting_once
 from sandbox.evidence.runs import RunFolder
 from sandbox.hosts.imagevolume import unpacked_in_volume
 from sandbox.hosts.job import Answer, Job
@@ -72,6 +72,7 @@ def perform(job: Job, folder: RunFolder | None, listener: Listener) -> Answer:
     sight = _look(job)
     with connect() as docker:
         image = find_image(docker)
+        listener(Progress("starting the container"))
 
         def run(rung: ContainerRung) -> Answer:
             tell = starting_once(listener)

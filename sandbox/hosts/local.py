@@ -48,8 +48,10 @@ def perform(job: Job, folder: RunFolder | None, listener: Listener) -> Answer:
     with _launched(job, listener) as launch:
         match job.task:
             case Task.LIST:
+                listener(Progress("starting the server"))
                 return _list(job, launch)
             case Task.REPLAY:
+                listener(Progress("making the calls again in a fresh box"))
                 return _replay(job, launch)
         if folder is None:
             raise ValueError(f"the task {job.task} keeps evidence and was given no folder for it")

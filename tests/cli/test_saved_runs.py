@@ -97,6 +97,7 @@ def test_a_contradiction_is_seen_again_until_the_server_is_mended(
     finding = contradiction(json.loads(hintproof("verify", "--json", *server(script)).out))
 
     again = hintproof("replay", finding)
+    assert "making the calls again in a fresh box" in again.err
     assert again.code == 1, again.err
     assert f"Seen again. {finding}: delete_user readOnlyHint" in again.out
     assert "row.deleted" in again.out

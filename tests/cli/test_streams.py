@@ -101,6 +101,7 @@ def test_list_shows_what_was_sent_and_the_defaults_in_brackets(hintproof: Hintpr
         r"^get_user +true +\(true\) +\(false\) +false +Look up one user\.$", done.out, re.MULTILINE
     )
     assert "8 of 12 hints declared" in done.out
+    assert "starting the server" in done.err
 
 
 def test_arguments_shows_what_would_be_sent_and_why(hintproof: Hintproof) -> None:
