@@ -1,4 +1,4 @@
-"""What the engine tells while it works, and how several listeners hear it.
+"""What the engine tells while it works.
 
 The engine emits; terminal progress, the stream out of a container and every report listen. No stage prints.
 """
@@ -100,16 +100,6 @@ class Listener(Protocol):
 
     def __call__(self, event: Event, /) -> None:
         """Take one event."""
-
-
-def fan_out(*listeners: Listener) -> Listener:
-    """One listener that passes every event on to each of ``listeners``, in their order."""
-
-    def tell(event: Event, /) -> None:
-        for listener in listeners:
-            listener(event)
-
-    return tell
 
 
 def starting_once(listener: Listener) -> Listener:
