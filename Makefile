@@ -4,6 +4,7 @@
 #   make test    all tests, real public servers included
 #   make check   the gates: lint, format, types, layers
 #   make test-docker   the tests that need a Docker engine and the image of `hintproof doctor --build`
+#   make test-all      both
 #   make locks         pin anew what the image is built from
 
 SHELL := /bin/bash
@@ -16,9 +17,9 @@ PYTHON := $(shell for p in python3.13 python3.12 python3.11 python3; do \
 VENV := .venv
 BIN := $(VENV)/bin
 REAL := .real
-# Two at once, since most of them wait for a server; each file in one process, since its tests share what they run.
+# Two at once, since most of them wait for a server; in groups (tests/conftest.py).
 WORKERS := 2
-PYTEST := $(BIN)/python -m pytest --numprocesses $(WORKERS) --dist loadfile
+PYTEST := $(BIN)/python -m pytest --numprocesses $(WORKERS) --dist loadgroup
 
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export PIP_NO_INPUT := 1
@@ -31,7 +32,7 @@ NPM := npm install --no-audit --no-fund --no-update-notifier --ignore-scripts --
 NPM_VERSION := 2026.8.31
 NPM_SERVERS := server-filesystem server-memory server-everything server-sequential-thinking
 
-.PHONY: help setup real demo test test-docker check locks benchmark clean
+.PHONY: help setup real demo test test-docker test-all check locks benchmark clean
 
 help:
 	@sed -n 's/^#   //p' Makefile
@@ -77,6 +78,9 @@ test: setup real
 
 test-docker: setup real
 	@$(PYTEST) -m docker --hosts docker $(PYTEST_ARGS)
+
+test-all: setup real
+	@$(PYTEST) -m 'docker or not docker' --hosts local,docker $(PYTEST_ARGS)
 
 check: setup
 	$(BIN)/ruff check .
