@@ -17,9 +17,9 @@ PYTHON := $(shell for p in python3.13 python3.12 python3.11 python3; do \
 VENV := .venv
 BIN := $(VENV)/bin
 REAL := .real
-# Two at once, since most of them wait for a server; in groups (tests/conftest.py).
+# Two at once, since most of them wait for a server; each file in one process, since its tests share what they run.
 WORKERS := 2
-PYTEST := $(BIN)/python -m pytest --numprocesses $(WORKERS) --dist loadgroup
+PYTEST := $(BIN)/python -m pytest --numprocesses $(WORKERS) --dist loadfile
 
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export PIP_NO_INPUT := 1

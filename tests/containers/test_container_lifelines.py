@@ -8,6 +8,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -30,13 +31,35 @@ DEAF = ("sh", "-c", "echo ready; while :; do sleep 1000; done")
 Hold = Callable[..., tuple[subprocess.Popen[str], str]]
 
 
-def start_holder(
-    image: str, command: tuple[str, ...], address: str = ""
-) -> tuple[subprocess.Popen[str], str]:
+@contextmanager
+def second_engine() -> Iterator[SecondEngine]:
+    """A Docker engine that only these tests use: every start of a container, by whatever test, looks for what others
+    have left. Its sockets need a short path."""
+    with tempfile.TemporaryDirectory(prefix="hintproof-docker-") as folder:
+        engine = SecondEngine(Path(folder))
+        try:
+            engine.start()
+            yield engine
+        finally:
+            engine.clean()
+
+
+@pytest.fixture(scope="module")
+def docker() -> Iterator[Docker]:
+    with pytest.MonkeyPatch.context() as patch, second_engine() as engine:
+        patch.setenv("DOCKER_HOST", engine.address)
+        with connect() as connected:
+            yield connected
+
+
+@pytest.fixture(scope="module")
+def tiny(docker: Docker) -> str:
+    return tiny_image(docker)
+
+
+def start_holder(image: str, command: tuple[str, ...]) -> tuple[subprocess.Popen[str], str]:
     """A client in a process of its own, and the name of its running container."""
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
-    if address:
-        environment["DOCKER_HOST"] = address
     client = subprocess.Popen(
         [sys.executable, str(HOLDER), image, *command], stdout=subprocess.PIPE, text=True, env=environment
     )
@@ -150,14 +173,9 @@ def test_an_engine_that_crashes_ends_the_run_and_leaves_nothing(docker: Docker, 
 
 @pytest.fixture
 def second() -> Iterator[SecondEngine]:
-    """A Docker engine that a test may kill. Its sockets need a short path."""
-    with tempfile.TemporaryDirectory(prefix="hintproof-docker-") as folder:
-        engine = SecondEngine(Path(folder))
-        try:
-            engine.start()
-            yield engine
-        finally:
-            engine.clean()
+    """A Docker engine that a test may kill."""
+    with second_engine() as engine:
+        yield engine
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL], ids=["restarted", "killed"])
@@ -169,7 +187,7 @@ def test_a_docker_that_goes_away_ends_the_run_and_leaves_nothing(
         image = tiny_image(docker)
         docker.client.api.create_container(image, list(DEAF), name="stranger")
         docker.client.api.start("stranger")
-    client, _ = start_holder(image, DEAF, second.address)
+    client, _ = start_holder(image, DEAF)
     try:
         second.end(number)
         # A Docker that is stopped may still say how its containers ended.

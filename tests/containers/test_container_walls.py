@@ -142,12 +142,13 @@ def test_more_memory_than_allowed_ends_the_container_with_a_reason(docker: Docke
 def test_a_folder_that_is_not_there_is_refused_by_name_and_leaves_no_container(
     docker: Docker, image: str
 ) -> None:
-    before = len(docker.client.api.containers(all=True))
+    mine = {"label": f"hintproof.owner.pid={os.getpid()}"}
+    before = docker.client.api.containers(all=True, filters=mine)
     spec = ContainerSpec(image, ("true",), ORDINARY, mounts=(Mount("/not/here", "/x"),))
     with pytest.raises(ContainerRefusedError, match="/not/here") as caught:
         EngineContainer.start(docker, spec)
     assert "Docker sees other folders than hintproof" in caught.value.cure
-    assert len(docker.client.api.containers(all=True)) <= before
+    assert docker.client.api.containers(all=True, filters=mine) == before == []
 
 
 def test_an_image_that_is_gone_is_missed(docker: Docker) -> None:
