@@ -58,6 +58,18 @@ class ImageError(HintproofError):
     exit_code = ExitCode.SERVER_UNREACHABLE
 
 
+class InstallError(HintproofError):
+    """A package cannot be installed: it is not to be had, its installer fails, or what it leaves cannot be kept."""
+
+    exit_code = ExitCode.SERVER_UNREACHABLE
+
+
+class CancelledError(HintproofError):
+    """An installation was ended because whoever asked for it no longer wants it."""
+
+    exit_code = ExitCode.INTERRUPTED
+
+
 class NoSandboxError(HintproofError):
     """No rung of the sandbox ladder works on this machine."""
 
