@@ -89,6 +89,7 @@ async def investigate(
         remarks=tuple(remarks),
         versions=launch.versions,
         digests=launch.digests,
+        installation=launch.installation,
     )
     return Investigation(report, evidence)
 

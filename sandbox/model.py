@@ -660,6 +660,31 @@ class ServerFacts:
 
 
 @dataclass(frozen=True, slots=True)
+class Installation:
+    """How the package that a server comes from was installed, in a box of its own and before anything was verified.
+
+    ``package`` is ``npm:NAME@VERSION`` or ``pypi:NAME==VERSION``; ``installed_at`` is ISO 8601, UTC, and ``fresh``
+    says that it was this run. ``packages`` is everything that was installed, as ``NAME==VERSION``; ``digest`` is that of
+    the installed files, ``lock`` that of the exact versions. ``runtime`` are the versions of what it runs on.
+    ``scripts`` says whether what a package wants run at its installation could run. ``before`` is a date (ISO) where
+    dependencies are those of that day, for the server does not start on newer ones. ``effects`` are what
+    the installation did outside the package's own folder; ``notes`` are sentences for people.
+    """
+
+    package: str
+    installed_at: str
+    packages: tuple[str, ...] = ()
+    digest: str = ""
+    lock: str = ""
+    runtime: Mapping[str, str] = field(default_factory=dict)
+    scripts: bool = True
+    before: str = ""
+    effects: tuple[Effect, ...] = ()
+    notes: tuple[str, ...] = ()
+    fresh: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Report:
     """One run over one target.
 
@@ -667,7 +692,8 @@ class Report:
     those that worked; ``missing`` those that did not, with the reason. ``unreached`` names what was not
     reached (tools that were never called, a budget spent). ``complete`` is False when the run died or was
     stopped before its end. ``host`` is where the engine ran, ``local`` or ``docker``; ``host_image`` the digest
-    of the container's image, "" without a container.
+    of the container's image, "" without a container. ``installation`` is how the server's package came to be
+    there, where hintproof installed it.
     """
 
     run: str
@@ -690,6 +716,7 @@ class Report:
     exit_code: int = 0
     host: str = "local"
     host_image: str = ""
+    installation: Installation | None = None
 
 
 # --- other answers ----------------------------------------------------------------------------------

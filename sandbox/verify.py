@@ -218,6 +218,7 @@ class _Verification:
             unreached=self._unreached(tools),
             versions=self._launch.versions,
             digests=self._launch.digests,
+            installation=self._launch.installation,
         )
         self._tell(RunFinished(report))
         return report

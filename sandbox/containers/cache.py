@@ -9,11 +9,9 @@ never taken for whole and goes with the next one.
 from __future__ import annotations
 
 import dataclasses
-import fcntl
 import hashlib
 import json
 import os
-import stat
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass
@@ -25,6 +23,7 @@ from sandbox.containers.imageconfig import ImageConfig
 from sandbox.containers.ownership import settle
 from sandbox.containers.unpack import unpack
 from sandbox.errors import ImageError
+from sandbox.linux import kept
 
 KEPT_IMAGES = 12
 KEPT_BYTES = 24 << 30
@@ -128,14 +127,18 @@ class ImageCache:
         """
         key = self._key(wanted)
         lock = self.folder / (key + _LOCK)
+
+        def wait() -> None:
+            say("waiting for another run that unpacks the same image")
+
         while True:
-            with _locked(lock, fcntl.LOCK_SH, say):
+            with kept.locked(lock, kept.SHARED, wait):
                 found = self._find(key)
                 if found is not None:
                     os.utime(self.folder / key / "image.json")
                     yield found
                     return
-            with _locked(lock, fcntl.LOCK_EX, say):
+            with kept.locked(lock, kept.ALONE, wait):
                 if self._find(key) is None:
                     with open_image() as stored:
                         self._unpack(key, wanted, stored, say)
@@ -155,8 +158,8 @@ class ImageCache:
     def _unpack(self, key: str, wanted: Wanted, image: StoredImage, say: Callable[[str], None]) -> None:
         self._sweep()
         place = self.folder / (key + _UNFINISHED)
-        _remove(place)
-        _remove(self.folder / key)
+        kept.remove(place)
+        kept.remove(self.folder / key)
         say(f"unpacking {image.name}")
         try:
             os.makedirs(place / "root", mode=0o700)
@@ -173,7 +176,7 @@ class ImageCache:
         except ImageError as error:
             raise ImageError(f"{image.name}: {error}.") from error
         finally:
-            _remove(place)
+            kept.remove(place)
         self._drop_old(key)
 
     def _unpacked(self, place: Path, wanted: Wanted, image: StoredImage) -> UnpackedImage:
@@ -189,9 +192,9 @@ class ImageCache:
     def _sweep(self) -> None:
         """Remove what runs that were killed have left unfinished."""
         for place in self.folder.glob(f"*{_UNFINISHED}"):
-            with _free(self.folder / (place.name.removesuffix(_UNFINISHED) + _LOCK)) as free:
+            with kept.free(self.folder / (place.name.removesuffix(_UNFINISHED) + _LOCK)) as free:
                 if free:
-                    _remove(place)
+                    kept.remove(place)
 
     def _drop_old(self, newest: str) -> None:
         """Remove the images that were used longest ago and do not fit the bounds beside the newest."""
@@ -206,80 +209,7 @@ class ImageCache:
             if key == newest or (count <= KEPT_IMAGES and room >= 0):
                 continue
             lock = self.folder / (key + _LOCK)
-            with _free(lock) as free:
+            with kept.free(lock) as free:
                 if free:
-                    _remove(self.folder / key)
+                    kept.remove(self.folder / key)
                     lock.unlink(missing_ok=True)
-
-
-@contextmanager
-def _locked(path: Path, how: int, say: Callable[[str], None]) -> Iterator[None]:
-    """Hold a lock file, waiting for whoever has it."""
-    while True:
-        lock = _open_lock(path)
-        try:
-            try:
-                fcntl.flock(lock, how | fcntl.LOCK_NB)
-            except BlockingIOError:
-                say("waiting for another run that unpacks the same image")
-                fcntl.flock(lock, how)
-            if _is_still(path, lock):
-                yield
-                return
-        finally:
-            os.close(lock)
-
-
-@contextmanager
-def _free(path: Path) -> Iterator[bool]:
-    """Hold a lock file alone for the length of the block, if nobody else has it: that is what is told."""
-    lock = _open_lock(path)
-    try:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            free = False
-        else:
-            free = _is_still(path, lock)
-        yield free
-    finally:
-        os.close(lock)
-
-
-def _open_lock(path: Path) -> int:
-    return os.open(path, os.O_RDONLY | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
-
-
-def _is_still(path: Path, lock: int) -> bool:
-    """Whether a lock file was not removed, or made anew, before it was locked."""
-    try:
-        return os.path.samestat(os.stat(path), os.fstat(lock))
-    except FileNotFoundError:
-        return False
-
-
-def _remove(place: Path) -> None:
-    """Remove a folder with all that is in it, whatever the permissions of its folders are."""
-    if not place.exists():
-        return
-    os.chmod(place, 0o700)
-    opened = os.open(place, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
-    try:
-        _empty(opened)
-    finally:
-        os.close(opened)
-    place.rmdir()
-
-
-def _empty(folder: int) -> None:
-    for name in os.listdir(folder):
-        if not stat.S_ISDIR(os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode):
-            os.unlink(name, dir_fd=folder)
-            continue
-        os.chmod(name, 0o700, dir_fd=folder)
-        opened = os.open(name, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=folder)
-        try:
-            _empty(opened)
-        finally:
-            os.close(opened)
-        os.rmdir(name, dir_fd=folder)

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from sandbox.model import HOME, ImageRoot, SeedEntry
+from sandbox.model import HOME, ImageRoot, Installation, SeedEntry
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +32,7 @@ class Launch:
     ``workspace`` is None where no argument names one. ``hosts`` are the names that the user gave the server:
     its closed world. ``notes`` are sentences about what was left out, for the report. With an ``image`` the box
     shows its files in place of the host's; ``mounts`` are folders of the host (first) that the box shows at
-    another path (second).
+    another path (second). ``installation`` is how the server's package was installed, where that was done for it.
     """
 
     command: tuple[str, ...]
@@ -48,6 +48,7 @@ class Launch:
     notes: tuple[str, ...] = ()
     image: ImageRoot | None = None
     mounts: tuple[tuple[str, str], ...] = ()
+    installation: Installation | None = None
 
     @property
     def home(self) -> str:

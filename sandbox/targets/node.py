@@ -133,13 +133,17 @@ def manifest(package: Path) -> Mapping[str, Json]:
 
 def programs(package: Path) -> Mapping[str, Path]:
     """The commands that a package installs: name -> file (npm's ``bin`` field, string or map)."""
-    found = manifest(package)
-    name, bins = found.get("name"), found.get("bin")
-    if isinstance(bins, str) and isinstance(name, str):
-        bins = {name.rpartition("/")[2]: bins}
-    if not isinstance(bins, dict):
+    return {name: package / file for name, file in bins(manifest(package)).items()}
+
+
+def bins(facts: Mapping[str, Json]) -> Mapping[str, str]:
+    """The commands in a package.json, each with its file's path in the package."""
+    name, found = facts.get("name"), facts.get("bin")
+    if isinstance(found, str) and isinstance(name, str):
+        found = {name.rpartition("/")[2]: found}
+    if not isinstance(found, dict):
         return {}
-    return {name: package / file for name, file in bins.items() if isinstance(file, str)}
+    return {name: file for name, file in found.items() if isinstance(file, str)}
 
 
 def installed(modules: Path) -> Iterator[Path]:

@@ -161,19 +161,23 @@ def _closure(interpreter: Interpreter, environ: Mapping[str, str]) -> list[Path]
                 f"{interpreter.prefix}: a virtual environment made in a home folder cannot be shown."
             )
         closure.append(interpreter.prefix)
-    base = interpreter.base
-    if too_wide(base, environ) or is_home(
-        base.parent, environ
-    ):  # such as ~/.local: other people's things too
-        closure += [interpreter.program.resolve(), *base.glob("lib/python3*/"), *base.glob("lib/libpython3*")]
-    else:
-        closure.append(base)
+    closure += base_closure(interpreter, environ)
     for folder in interpreter.site_folders(environ):
         closure.append(folder)
         for path in pathfiles.linked_code(folder).paths:
             if not too_wide(path, environ):
                 closure.append(path)
     return closure
+
+
+def base_closure(interpreter: Interpreter, environ: Mapping[str, str]) -> list[Path]:
+    """What the installation behind an interpreter needs, without any installed packages of a virtual environment."""
+    base = interpreter.base
+    if too_wide(base, environ) or is_home(
+        base.parent, environ
+    ):  # such as ~/.local: other people's things too
+        return [interpreter.program.resolve(), *base.glob("lib/python3*/"), *base.glob("lib/libpython3*")]
+    return [base]
 
 
 def _variables(interpreter: Interpreter, environ: Mapping[str, str]) -> Mapping[str, str]:

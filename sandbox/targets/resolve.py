@@ -71,9 +71,15 @@ def resolve(
     try:
         unwrapped = runners.unwrap(command, cwd=start, environ=host)
         entry = classify(unwrapped.words, cwd=unwrapped.cwd, environ=host)
-        shown = [*_asked(expose, start, host), *_import_paths(given, unwrapped.cwd, host)]
-        return _launch(
-            tuple(command), entry, given, shown=shown, workspace=workspace, folder=unwrapped.cwd, host=host
+        return launch_of(
+            tuple(command),
+            entry,
+            cwd=start,
+            folder=unwrapped.cwd,
+            env=given,
+            expose=expose,
+            workspace=workspace,
+            environ=host,
         )
     except PermissionError as error:
         raise TargetNotFoundError(
@@ -81,16 +87,24 @@ def resolve(
         ) from error
 
 
-def _launch(
+def launch_of(
     command: tuple[str, ...],
     entry: Entry,
-    given: Mapping[str, str],
     *,
-    shown: Sequence[Path],
-    workspace: Path | None,
+    cwd: Path,
     folder: Path,
-    host: Mapping[str, str],
+    env: Mapping[str, str],
+    expose: Sequence[Path],
+    workspace: Path | None,
+    environ: Mapping[str, str],
 ) -> Launch:
+    """The launch of a server that is told apart from its arguments. ``cwd`` is where the user stood, ``folder``
+    where the server's words are meant from.
+
+    Raises UsageError and TargetNotFoundError as ``resolve`` does.
+    """
+    given, host = env, environ
+    shown = [*_asked(expose, cwd, host), *_import_paths(given, folder, host)]
     named = named_paths(entry.arguments, given, folder)
     place, further, notes = choose_workspace(named, workspace, folder, host)
     closure = [*entry.closure, *shown]
