@@ -208,7 +208,7 @@ class LayerStore:
             draft.ecosystem,
             draft.name,
             draft.version,
-            digest,
+            installation.digest,
             draft.interpreter,
             draft.node,
             did,
