@@ -290,12 +290,13 @@ class Packet:
 
 @dataclass(frozen=True, slots=True)
 class Exchange:
-    """One thing that the gateway saw: ``kind`` is ``dns``, ``tcp``, ``udp``, ``tls-failed`` or ``http``.
+    """One thing that the gateway saw: ``kind`` is ``dns``, ``tcp``, ``udp``, ``tls-failed``, ``http`` or ``relayed``.
 
     ``host`` is the name that was looked up or belongs to the address, ``address`` and ``port`` the
     destination. For ``http``: ``method``, ``url``, redacted ``headers``, ``body_digest``, ``body_head`` (at
     most 4,096 bytes as text) and ``body_size``. ``note`` says what else is known (SNI, the error, the query
-    type).
+    type). ``relayed`` is a connection that was passed on to the real host: ``body_size`` bytes there and
+    ``answer_size`` back; ``end`` is the last record of a box that has a relay.
     """
 
     at_ns: int
@@ -310,6 +311,7 @@ class Exchange:
     body_head: str = ""
     body_size: int = 0
     note: str = ""
+    answer_size: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -212,6 +212,12 @@ class Box:
             if not self._closed:
                 kill(self._ends.server)
 
+    def kill_all(self) -> None:
+        """Kill everything in the box and wait for its end; what its instruments hold can be read until it is closed."""
+        with self._lock:
+            if not self._closed:
+                self._ends.kill()
+
     def close(self) -> None:
         """Kill everything in the box, wait for the end and release all descriptors; idempotent."""
         self._attendant.leave(self)

@@ -99,7 +99,7 @@ def _contacts(observed: Observed, protocol: str, kind: EffectKind) -> Iterator[E
             place = (packet.address, packet.port)
             contact = contacts.setdefault(place, _Contact(*place, packet.at_ns))
             contact.packets += 1
-    kinds = {"tcp": ("tcp", "tls-failed", "http"), "udp": ("udp",)}.get(protocol, ())
+    kinds = {"tcp": ("tcp", "tls-failed", "http", "relayed"), "udp": ("udp",)}.get(protocol, ())
     # What goes to a resolver and asks for no name is told as what it is: a datagram with something in it.
     nameless = [exchange for exchange in asked if not exchange.host] if protocol == "udp" else []
     for exchange in (*(e for e in observed.exchanges if e.kind in kinds), *nameless):
@@ -118,7 +118,7 @@ def _contact(observed: Observed, kind: EffectKind, protocol: str, contact: _Cont
     known = f" ({address})" if contact.host else ""
     verb = {"tcp": "connected to", "udp": "sent datagrams to"}.get(protocol, "sent packets to")
     notes = sorted({e.note for e in contact.exchanges if e.note})
-    bodies = [e for e in contact.exchanges if e.kind != "http" and e.body_size]
+    bodies = [e for e in contact.exchanges if e.kind not in ("http", "relayed") and e.body_size]
     detail: dict[str, Json] = {
         "host": host,
         "address": address,

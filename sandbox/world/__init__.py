@@ -3,6 +3,6 @@
 from sandbox.world.exchanges import ExchangeLog
 from sandbox.world.handle import World
 from sandbox.world.tap import read_tap
-from sandbox.world.trust import trust_seeds
+from sandbox.world.trust import machine_certificates, trust_seeds
 
-__all__ = ["ExchangeLog", "World", "read_tap", "trust_seeds"]
+__all__ = ["ExchangeLog", "World", "machine_certificates", "read_tap", "trust_seeds"]

@@ -1,13 +1,15 @@
 """The gateway process: ``python -I -m sandbox.world.gateway FD``.
 
 FD is its end of a SEQPACKET pair with the engine. It first sends the certificate of its authority there
-(PEM). Then it receives one JSON message per box, ``{"box": NAME}``, with two descriptors: its end of the
-SEQPACKET pair with the box's warden, and the memfd of the box's log. It ends when the engine hangs up.
+(PEM). Then it receives one JSON message per box, ``{"box": NAME, "relay": [DESTINATION, ...] or null}``, with two
+descriptors: its end of the SEQPACKET pair with the box's warden, and the memfd of the box's log. It ends when
+the engine hangs up.
 """
 
 from __future__ import annotations
 
 import asyncio
+import json
 import resource
 import socket
 import sys
@@ -15,9 +17,11 @@ import sys
 from sandbox.world import messages
 from sandbox.world.authority import Authority
 from sandbox.world.desk import Desk
+from sandbox.world.destinations import Destination
 from sandbox.world.exchanges import Journal
 from sandbox.world.names import NameBook
 from sandbox.world.outside import Outside
+from sandbox.world.relay import Relay
 
 
 class Gateway:
@@ -50,7 +54,9 @@ class Gateway:
             return
         if len(descriptors) == 2:
             warden, log = descriptors
-            desk = Desk(NameBook(), Journal(log), self._authority)
+            listed = json.loads(message)["relay"]
+            relay = None if listed is None else Relay(Destination(**each) for each in listed)
+            desk = Desk(NameBook(), Journal(log), self._authority, relay)
             self._outsides.add(Outside(socket.socket(fileno=warden), desk, self._outsides.discard))
 
 

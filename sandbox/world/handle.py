@@ -8,14 +8,19 @@ import os
 import socket
 import subprocess
 import sys
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict
+from types import MappingProxyType
 
 from sandbox.errors import BoxLostError
+from sandbox.world.destinations import read_destinations
 from sandbox.world.exchanges import ExchangeLog
 from sandbox.world.trust import BUNDLE_PATH, ENVIRONMENT
 
 _LARGEST_MESSAGE = 65_536
 _START_S = 30.0
 _STOP_S = 3.0
+_NO_ADDRESSES: Mapping[str, str] = MappingProxyType({})
 
 
 class World:
@@ -76,16 +81,24 @@ class World:
                 raise self._lost()
         return self._ca_pem
 
-    def attach(self, box: str) -> tuple[int, ExchangeLog]:
+    def attach(
+        self, box: str, *, relay: Iterable[str] | None = None, addresses: Mapping[str, str] = _NO_ADDRESSES
+    ) -> tuple[int, ExchangeLog]:
         """Open the world of one box. Returns at once, however far the gateway's start is.
+
+        With a ``relay``, the box reaches what is listed there for real and nothing is simulated: connections to
+        ``HOST:PORT`` are passed on as they are where they ask for HOST in TLS (``http://HOST:PORT``: whatever
+        they are), through the machine's proxy where it has one, and are recorded as ``relayed``; every other one
+        is recorded and refused. ``addresses`` says where a host of the list lies that no name service knows.
 
         The descriptor is the warden's end of a SEQPACKET pair, on which it passes the box's sockets: the
         caller owns it, and its last copy to be closed ends this box's world. The log is the caller's to
-        close. Raises BoxLostError when the gateway is gone.
+        close. Raises BoxLostError when the gateway is gone, ValueError for a list that cannot be read.
         """
+        listed = None if relay is None else [asdict(each) for each in read_destinations(relay, addresses)]
         warden, gateway = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         log = os.memfd_create("exchanges", os.MFD_CLOEXEC)
-        message = json.dumps({"box": box}).encode()
+        message = json.dumps({"box": box, "relay": listed}).encode()
         with gateway:
             try:
                 socket.send_fds(self._control, [message], [gateway.fileno(), log])

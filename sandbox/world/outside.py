@@ -7,10 +7,12 @@ import errno
 import json
 import os
 import socket
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
 from sandbox.linux.netlink import DNS_PORT
+from sandbox.model import Exchange
 from sandbox.world import messages
 from sandbox.world.channel import SocketChannel
 from sandbox.world.datagrams import WILDCARDS, DatagramSocket
@@ -70,6 +72,9 @@ class Outside:
         for connection in self._connections:
             connection.cancel()
         await asyncio.gather(*self._connections, return_exceptions=True)
+        if self._desk.relay is not None:
+            # Whoever wants to know what went through a relay has to know when everything is told.
+            self._desk.journal.record(Exchange(time.monotonic_ns(), "end"))
         self._desk.journal.close()
         self._on_end(self)
 
@@ -145,6 +150,8 @@ class Outside:
                 if route.port == DNS_PORT:
                     await serve_dns(channel, route, self._desk)
                     await channel.part()
+                elif self._desk.relay is not None:
+                    await self._desk.relay.serve(connection, route, self._desk.journal)
                 else:
                     innermost = await serve(channel, route, self._desk)
                     await innermost.part()

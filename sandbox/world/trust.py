@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import ssl
 from collections.abc import Mapping
 from types import MappingProxyType
 
@@ -80,6 +81,23 @@ def trust_seeds(ca_pem: bytes, image: str = "") -> tuple[SeedEntry, ...]:
         return tuple(seeds.values())
     seeds.setdefault(own, SeedEntry(own, "file", 0o644, ca_pem))
     return tuple(seeds.values())
+
+
+def machine_certificates(environ: Mapping[str, str]) -> bytes:
+    """The certificates that this machine trusts, PEM: the bundle that ``environ`` names or the system's, and what node is
+    told to trust beside its own. Empty where none is found."""
+    named = (environ.get("SSL_CERT_FILE", ""), ssl.get_default_verify_paths().cafile or "", *_BUNDLES)
+    found = next((content for path in named if (content := _read(path))), b"")
+    more = _read(environ.get("NODE_EXTRA_CA_CERTS", ""))
+    return found if more in found else found.rstrip(b"\n") + b"\n" + more
+
+
+def _read(path: str) -> bytes:
+    try:
+        with open(os.path.realpath(path), "rb", opener=_open_without_waiting) as file:
+            return file.read(_LARGEST)
+    except OSError:
+        return b""
 
 
 def _open_without_waiting(path: str, flags: int) -> int:
