@@ -13,7 +13,7 @@ import hashlib
 import json
 import os
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from uuid import uuid4
@@ -38,7 +38,7 @@ _LOCK = ".lock"
 class Draft:
     """A layer whose files are in their place, and which has no name yet.
 
-    ``size`` is what its files hold, in bytes; ``requests`` are further keys of the index that it answers. ``node`` is the key of the layer with its Node.
+    ``size`` is what its files hold, in bytes; ``requests`` are further keys of the index that it answers. ``node`` is the folder with its Node, a path in the store.
     """
 
     ecosystem: Ecosystem
@@ -123,8 +123,12 @@ class LayerStore:
         if not key or self._find(key) is None:
             yield None
             return
-        with kept.locked(self.folder / (key + _LOCK), kept.SHARED):
+        with ExitStack() as held:
+            held.enter_context(kept.locked(self.folder / (key + _LOCK), kept.SHARED))
             found = self._find(key)
+            if found is not None and found.node:
+                held.enter_context(kept.locked(self.folder / (self._key_of_node(found) + _LOCK), kept.SHARED))
+                found = self._find(key)
             if found is not None:
                 with suppress(OSError):
                     os.utime(self.folder / key / "manifest.json")
@@ -176,8 +180,11 @@ class LayerStore:
             return None
         if layer is None:
             return None
-        node = str(self.folder / layer.node / "root") if layer.node else ""
+        node = str(self.folder / layer.node) if layer.node else ""
         return dataclasses.replace(layer, root=str(self.folder / key / "root"), node=node)
+
+    def _key_of_node(self, layer: Layer) -> str:
+        return Path(layer.node).relative_to(self.folder).parts[0]
 
     def _make(self, request: str, make: Callable[[Path], Draft]) -> None:
         self._sweep()
@@ -254,7 +261,9 @@ class LayerStore:
     def _drop_old(self, newest: str) -> None:
         """Remove the layers that were used longest ago and do not fit beside the newest."""
         found = sorted(self.layers(), key=lambda each: (each.layer.key != newest, -each.used))
-        needed = {os.path.basename(os.path.dirname(each.layer.node)) for each in found if each.layer.node}
+        needed = {
+            Path(each.layer.node).relative_to(self.folder).parts[0] for each in found if each.layer.node
+        }
         room = KEPT_BYTES
         for each in found:
             room -= each.layer.size

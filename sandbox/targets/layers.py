@@ -19,7 +19,7 @@ class Layer:
     """One installed package: ``root`` is the folder where the engine runs, which a box shows at :data:`ROOT`.
 
     ``key`` is its name in the store. ``interpreter`` is the Python of this machine that its environment was
-    made from, "" for a package of npm; ``node`` the root of the layer that holds its Node, "" for the machine's.
+    made from, "" for a package of npm; ``node`` the folder of the Node that was installed for it, "" for the machine's.
     ``size`` is what its files hold, in bytes.
     """
 

@@ -106,14 +106,14 @@ class Tree:
         finally:
             os.close(opened)
 
-    def read(self, path: str) -> bytes | None:
-        """The content of a regular file up to a bound; None where it is none, or a link."""
+    def read(self, path: str, most: int = _READ_MOST) -> bytes | None:
+        """The content of a regular file up to a bound in bytes; None where it is none, or a link."""
         try:
             opened, _ = open_regular(self._root, path)
         except OSError:
             return None
         try:
-            return read_up_to(opened, _READ_MOST)
+            return read_up_to(opened, most)
         finally:
             os.close(opened)
 
