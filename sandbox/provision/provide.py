@@ -63,5 +63,13 @@ def request_of(order: PackageOrder) -> str:
     """The key of what is asked for: the parts of an order that make a difference to what is installed."""
     name = order.name if order.ecosystem is Ecosystem.NPM else normalized(order.name)
     extras = sorted(map(normalized, order.extras))
-    parts = [order.ecosystem.value, name, order.version, extras, sorted(order.pins), order.scripts, platform.machine()]
+    parts = [
+        order.ecosystem.value,
+        name,
+        order.version,
+        extras,
+        sorted(order.pins),
+        order.scripts,
+        platform.machine(),
+    ]
     return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:32]

@@ -23,7 +23,7 @@ from sandbox.provision.layers import Draft
 from sandbox.provision.plan import InstallPlan
 from sandbox.provision.pythons import Python, own_python, pythons, satisfies
 from sandbox.provision.recipe import ASIDE, Kitchen, notes_of, now, replace_folder
-from sandbox.provision.registries import PypiSettings, hosts_of, pypi_settings
+from sandbox.provision.registries import hosts_of, pypi_settings
 from sandbox.targets.boundaries import in_system
 from sandbox.targets.layers import ROOT, Layer
 from sandbox.targets.orders import Ecosystem, PackageOrder
@@ -140,12 +140,16 @@ class _Recipe:
         said = f"{self._order.name} asks for Python {wanted}, and this machine has {versions}"
         if exact:
             raise InstallError(f"{said}. Install one that it runs on, such as with `uv python install`.")
-        self._notes.append(f"The newest {said}; the newest version that runs on {self._python.spelled} was installed.")
+        self._notes.append(
+            f"The newest {said}; the newest version that runs on {self._python.spelled} was installed."
+        )
 
     def _newest_that_starts(self, newest: _Attempt) -> _Attempt:
         """The newest set of dependencies on which the server starts, by few steps of dates; ``newest`` if there is none."""
         named = newest.layer.installation.package
-        self._kitchen.say(f"{named} does not start on today's dependencies; looking for the newest that it starts on")
+        self._kitchen.say(
+            f"{named} does not start on today's dependencies; looking for the newest that it starts on"
+        )
         low = _moment(self._uploaded) + timedelta(days=1)
         high = datetime.now(UTC)
         known = {newest.layer.installation.packages: False}
@@ -168,7 +172,9 @@ class _Recipe:
                 break
             middle = low + (high - low) / 2
         if best is None:
-            self._notes.append("It does not start on today's dependencies, nor on those of the day of its release.")
+            self._notes.append(
+                "It does not start on today's dependencies, nor on those of the day of its release."
+            )
             return newest
         return best
 
@@ -189,7 +195,18 @@ class _Recipe:
         words = [*self._index_words(), *(["--exclude-newer", before] if before else [])]
         words += [] if order.scripts else ["--no-build"]
         plan = self._plan(
-            ("/bin/sh", "-ec", _INSTALL, "install", self._uv, self._python.program, ROOT, *words, "--", *_requirements(order))
+            (
+                "/bin/sh",
+                "-ec",
+                _INSTALL,
+                "install",
+                self._uv,
+                self._python.program,
+                ROOT,
+                *words,
+                "--",
+                *_requirements(order),
+            )
         )
         done, tree = self._kitchen.install(plan, folder, f"pypi:{named}")
         _link_interpreter(folder, self._python)
@@ -229,7 +246,11 @@ class _Recipe:
         words += [word for url in settings.indexes for word in ("--index", url)]
         words += [word for link in settings.links for word in ("--find-links", link)]
         words += ["--index-strategy", "unsafe-best-match"] if settings.merged else []
-        words += [word for number in range(len(settings.constraints)) for word in ("--constraints", f"{ASIDE}/{number}.txt")]
+        words += [
+            word
+            for number in range(len(settings.constraints))
+            for word in ("--constraints", f"{ASIDE}/{number}.txt")
+        ]
         return words
 
     def _plan(self, argv: tuple[str, ...], seeds: tuple[SeedEntry, ...] = ()) -> InstallPlan:
@@ -253,7 +274,7 @@ class _Recipe:
                 "UV_COMPILE_BYTECODE": "1",
                 "UV_HTTP_TIMEOUT": "120",
                 # By content: times are not kept, and a server that writes its own modules is to get what it wrote.
-                "PYC_INVALIDATION_MODE": "checked-hash",
+                "PYC_INVALIDATION_MODE": "CHECKED_HASH",
                 "NO_COLOR": "1",
             },
             aside=(ASIDE,),
@@ -278,7 +299,9 @@ def find_uv() -> str:
     except (ImportError, FileNotFoundError):
         found = shutil.which("uv") or ""
     if not found:
-        raise InstallError("uv is missing, with which packages of PyPI are installed. Install hintproof again: it depends on it.")
+        raise InstallError(
+            "uv is missing, with which packages of PyPI are installed. Install hintproof again: it depends on it."
+        )
     return os.path.realpath(found)
 
 
