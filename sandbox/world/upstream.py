@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import base64
 import contextlib
+import os
 import socket
 from urllib.parse import unquote, urlsplit
 from urllib.request import getproxies_environment, proxy_bypass
@@ -34,7 +35,14 @@ async def connect(destination: Destination) -> tuple[socket.socket, bytes]:
     except TimeoutError as error:
         raise NotReachedError("no answer in time") from error
     except OSError as error:
-        raise NotReachedError(error.strerror or type(error).__name__) from error
+        raise NotReachedError(_say(error)) from error
+
+
+def _say(error: OSError) -> str:
+    # Errors of name services have numbers of their own, and asyncio's texts hold the address.
+    if isinstance(error, socket.gaierror):
+        return "its name is not known"
+    return os.strerror(error.errno) if error.errno else str(error)
 
 
 def _proxy_for(destination: Destination) -> str | None:

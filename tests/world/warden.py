@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import socket
 import time
+from collections.abc import Mapping, Sequence
 
 from sandbox.model import Exchange
 from sandbox.world import World
@@ -17,8 +18,15 @@ Address = tuple[str, int]
 class Warden:
     """One attached box without a box: whatever connects to its sockets is a client of the box."""
 
-    def __init__(self, world: World, name: str = "box") -> None:
-        descriptor, self.log = world.attach(name)
+    def __init__(
+        self,
+        world: World,
+        name: str = "box",
+        *,
+        relay: Sequence[str] | None = None,
+        addresses: Mapping[str, str] | None = None,
+    ) -> None:
+        descriptor, self.log = world.attach(name, relay=relay, addresses=addresses or {})
         self.control = socket.socket(fileno=descriptor)
         self._seen: list[Exchange] = []
 
