@@ -15,7 +15,7 @@ from sandbox.errors import InstallError, TargetNotFoundError
 from sandbox.model import Installation, Json, SeedEntry, digest_of
 from sandbox.provision.layers import Draft
 from sandbox.provision.plan import InstallPlan
-from sandbox.provision.recipe import ASIDE, Kitchen, notes_of, now
+from sandbox.provision.recipe import ASIDE, Kitchen, effects_of, notes_of, now
 from sandbox.provision.registries import NpmSettings, hosts_of, npm_settings
 from sandbox.targets import executables, node
 from sandbox.targets.layers import NODE_ROOT, ROOT, Layer
@@ -151,7 +151,7 @@ def _install(
         lock=digest_of(lock),
         runtime={"node": str(facts.get("node")).removeprefix("v")},
         scripts=order.scripts,
-        effects=done.effects,
+        effects=effects_of(done),
         notes=notes_of(done, settings.notes),
     )
     return Draft(Ecosystem.NPM, order.name, version, installation, size=tree.size)

@@ -22,7 +22,7 @@ from sandbox.model import Installation, SeedEntry, digest_of
 from sandbox.provision.layers import Draft
 from sandbox.provision.plan import InstallPlan
 from sandbox.provision.pythons import Python, own_python, pythons, satisfies
-from sandbox.provision.recipe import ASIDE, Kitchen, notes_of, now, replace_folder
+from sandbox.provision.recipe import ASIDE, Kitchen, effects_of, notes_of, now, replace_folder
 from sandbox.provision.registries import hosts_of, pypi_settings
 from sandbox.targets.boundaries import in_system
 from sandbox.targets.layers import ROOT, Layer
@@ -111,6 +111,7 @@ class _Recipe:
         """Learn where the package's files are, when it was released and which Python it asks for."""
         name = normalized(self._order.name)
         if not self._settings.urls:
+            self._choose_python("", exact=False)
             return
         self._kitchen.say(f"looking up pypi:{self._order.name}")
         script = resources.files("sandbox.provision").joinpath("indexpage.py").read_bytes()
@@ -129,6 +130,12 @@ class _Recipe:
             self._choose_python(str(told.get("python") or ""), exact=told is asked)
 
     def _choose_python(self, wanted: str, *, exact: bool) -> None:
+        asked = self._order.python
+        if asked:
+            wanted = ",".join(
+                filter(None, [wanted, f"=={asked}.*" if asked.count(".") < 2 else f"=={asked}"])
+            )
+            exact = True
         if satisfies(self._python.version, wanted):
             return
         here = pythons(self._uv, self._kitchen.environ)
@@ -225,7 +232,7 @@ class _Recipe:
             runtime={"python": self._python.spelled},
             scripts=order.scripts,
             before=before,
-            effects=done.effects,
+            effects=effects_of(done),
             notes=notes_of(done, self._settings.notes),
         )
         layer = Layer(
@@ -334,6 +341,8 @@ def _check(order: PackageOrder) -> None:
         raise InstallError(f"pypi:{order.name}: no package of an index has such a name.")
     if order.version and not (_VERSION.fullmatch(order.version) or _RANGE.fullmatch(order.version)):
         raise InstallError(f"pypi:{order.name}=={order.version}: that is no version. Write NAME==1.2.3.")
+    if order.python and not re.fullmatch(r"3(\.\d+){0,2}", order.python):
+        raise InstallError(f"Python {order.python}: name its version, such as 3.12.")
     for pin in order.pins:
         if not _PIN.fullmatch(pin):
             raise InstallError(f"--with {pin}: write NAME==VERSION, or NAME with a range such as NAME<2.")

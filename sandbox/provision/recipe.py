@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from sandbox.errors import InstallError
-from sandbox.model import Json
+from sandbox.model import Effect, EffectKind, Json, Weight
 from sandbox.provision.installbox import install
 from sandbox.provision.plan import Installed, InstallPlan, Tree
 from sandbox.report.escaping import visible_lines
@@ -20,6 +20,17 @@ ASIDE = "/srv/installer"
 """Where an installer has its caches, logs and settings, which are thrown away."""
 
 _LINES, _LINE = 15, 300
+
+_WORK = frozenset({EffectKind.PROCESS_SPAWNED, EffectKind.PROCESS_SIGNALLED, EffectKind.IPC_CONNECT})
+_SEEN_OUTSIDE = frozenset(
+    {
+        EffectKind.NET_LOOKUP,
+        EffectKind.NET_CONNECT,
+        EffectKind.NET_REQUEST,
+        EffectKind.NET_DATAGRAM,
+        EffectKind.SECRET_READ,
+    }
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +88,16 @@ def notes_of(done: Installed, settings: Sequence[str]) -> tuple[str, ...]:
         f"{instrument.value} did not work for the whole installation." for instrument in sorted(done.missing)
     ]
     return tuple(notes)
+
+
+def effects_of(done: Installed) -> tuple[Effect, ...]:
+    """What an installation did beyond its work: not the programs that it ran, nor what was gone when it ended."""
+    return tuple(
+        effect
+        for effect in done.effects
+        if effect.kind not in _WORK
+        and (effect.weight is not Weight.TRANSIENT or effect.kind in _SEEN_OUTSIDE)
+    )
 
 
 def said(text: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
@@ -10,6 +11,7 @@ from pathlib import Path
 
 from sandbox.errors import TargetNotFoundError, UsageError
 from sandbox.targets import node
+from sandbox.targets.orders import Ecosystem, PackageOrder
 
 _SPEC = re.compile(r"^(?P<name>(?:@[^/@]+/)?[^/@:]+)(?:@(?P<version>.+))?$")
 
@@ -30,6 +32,10 @@ _SWITCHES = frozenset(
         "--prefer-online",
     }
 )
+
+
+_NEVER = frozenset({"-n", "--no", "--no-install", "--offline"})
+"""Options with which npx installs nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +88,28 @@ def npx(words: Sequence[str], *, cwd: Path, environ: Mapping[str, str]) -> tuple
     if own is not None and node.manifest(own).get("name") == spec.name:
         return (str(_script(own, command)), *rest[1:])
     raise _missing(spec, packages, seen)
+
+
+def package_order(words: Sequence[str]) -> PackageOrder | None:
+    """The package that ``npx WORDS`` would install; None where its options say that it must not.
+
+    Raises UsageError for an option that is not followed, and for what is no package of a registry.
+    """
+    if any(word in _NEVER for word in itertools.takewhile(lambda word: word.startswith("-"), words)):
+        return None
+    packages, rest = _options(words)
+    if not rest:
+        raise UsageError("npx: no package named.")
+    first, *others = packages or rest[:1]
+    spec = Spec.read(first)
+    return PackageOrder(
+        Ecosystem.NPM,
+        spec.name,
+        spec.version,
+        pins=tuple(others),
+        command=rest[0] if packages else "",
+        arguments=tuple(rest[1:]),
+    )
 
 
 def _options(words: Sequence[str]) -> tuple[list[str], list[str]]:

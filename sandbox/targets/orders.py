@@ -23,7 +23,8 @@ class PackageOrder:
     ``version`` is exact, a tag or a range, "" for the newest; ``extras`` (PyPI) are names; ``pins`` are further
     requirements to install beside it (``--with``, such as ``pydantic<2.12``). ``command`` is which of its programs is
     the server, "" for the package's own. ``arguments`` are the server's. ``scripts`` says whether what the package wants
-    run at its installation may run.
+    run at its installation may run. ``python`` is the version of Python to run it on (PyPI; such as ``3.12``), "" for any
+    that the package accepts.
     """
 
     ecosystem: Ecosystem
@@ -34,6 +35,7 @@ class PackageOrder:
     command: str = ""
     arguments: tuple[str, ...] = ()
     scripts: bool = True
+    python: str = ""
 
 
 @dataclass(frozen=True, slots=True)

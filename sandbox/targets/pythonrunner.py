@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import re
 import sys
 from collections.abc import Iterator, Mapping, Sequence
@@ -11,9 +12,10 @@ from pathlib import Path
 from sandbox.errors import TargetNotFoundError, UsageError
 from sandbox.targets import pathfiles
 from sandbox.targets.boundaries import absolute
+from sandbox.targets.orders import Ecosystem, PackageOrder
 
 _REQUIREMENT = re.compile(
-    r"^(?P<name>[A-Za-z0-9][A-Za-z0-9._-]*)(?:\[[^\]]*\])?(?:(?:==|@)(?P<version>[^,;@/\s]+)|[<>=!~;\s].*)?$"
+    r"^(?P<name>[A-Za-z0-9][A-Za-z0-9._-]*)(?:\[(?P<extras>[^\]]*)\])?(?:(?:==|@)(?P<version>[^,;@/\s]+)|(?P<range>[<>=!~;\s].*))?$"
 )
 
 _TAKES_VALUE = frozenset(
@@ -27,10 +29,11 @@ _TAKES_VALUE = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class _Line:
-    """A runner's command line: its options by name (the last one counts) and what follows them."""
+    """A runner's command line: its options by name (the last one counts), what follows them, and every ``--with``."""
 
     options: Mapping[str, str]
     rest: tuple[str, ...]
+    beside: tuple[str, ...] = ()
 
 
 def uvx(words: Sequence[str], *, cwd: Path, environ: Mapping[str, str]) -> tuple[str, ...]:
@@ -59,6 +62,55 @@ def pipx(words: Sequence[str], *, cwd: Path, environ: Mapping[str, str]) -> tupl
         str(_program("pipx run", requirement, command, cwd=cwd, environ=environ, install="pipx install")),
         *line.rest[1:],
     )
+
+
+def package_order(words: Sequence[str]) -> PackageOrder | None:
+    """The package that ``uvx``, ``uv tool run`` or ``pipx run`` would install; None for any other command.
+
+    Raises UsageError for what is no package of an index.
+    """
+    runner, rest = Path(words[0]).name, list(words[1:])
+    if runner == "uv":
+        line = _read(rest)
+        if line.rest[:2] != ("tool", "run"):
+            return None
+        runner, rest = "uvx", list(line.rest[2:])
+    if runner == "pipx":
+        if rest[:1] != ["run"]:
+            return None
+        runner, rest = "pipx run", rest[1:]
+    elif runner != "uvx":
+        return None
+    line = _read(rest)
+    if not line.rest:
+        raise UsageError(f"{runner}: no package named.")
+    if "--offline" in line.options:
+        return None
+    named = line.options.get("--from") or line.options.get("--spec")
+    order = read_requirement(runner, named or line.rest[0])
+    return dataclasses.replace(
+        order,
+        pins=line.beside,
+        command=line.rest[0] if named else "",
+        arguments=line.rest[1:],
+        python=(line.options.get("--python") or line.options.get("-p") or "").removeprefix("python"),
+    )
+
+
+def read_requirement(runner: str, requirement: str) -> PackageOrder:
+    """The package in a requirement such as ``NAME[EXTRA]==1.2``, ``NAME@1.2`` or ``NAME>=1``.
+
+    Raises UsageError for what is no package of an index.
+    """
+    found = _REQUIREMENT.match(requirement)
+    wanted = (found["range"] or "").strip() if found else ""
+    if found is None or ";" in wanted or "@" in wanted:
+        raise UsageError(
+            f"{runner} {requirement}: only packages by name are followed. Install it and name its command."
+        )
+    extras = tuple(each.strip() for each in (found["extras"] or "").split(",") if each.strip())
+    version = "" if found["version"] == "latest" else found["version"] or wanted
+    return PackageOrder(Ecosystem.PYPI, found["name"], version, extras)
 
 
 def uv(words: Sequence[str], *, cwd: Path, environ: Mapping[str, str]) -> tuple[tuple[str, ...], Path]:
@@ -107,6 +159,7 @@ def _uv_environment(project: Path, environ: Mapping[str, str]) -> Path | None:
 
 def _read(words: Sequence[str]) -> _Line:
     options: dict[str, str] = {}
+    beside: list[str] = []
     rest = list(words)
     while rest and rest[0].startswith("-"):
         name, equals, value = rest.pop(0).partition("=")
@@ -115,7 +168,9 @@ def _read(words: Sequence[str]) -> _Line:
         if name in _TAKES_VALUE and not equals:
             value = rest.pop(0) if rest else ""
         options[name] = value
-    return _Line(options, tuple(rest))
+        if name in ("--with", "-w"):
+            beside += [each for each in value.split(",") if each]
+    return _Line(options, tuple(rest), tuple(beside))
 
 
 def _name_of(runner: str, requirement: str) -> str:
