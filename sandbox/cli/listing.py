@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from sandbox.cli.options import ServerCommand, launch_options, server_command
+from sandbox.cli.options import ServerCommand, is_target, launch_options, server_command
 from sandbox.cli.setup import job_for, listening
 from sandbox.errors import UsageError
 from sandbox.hosts.choose import perform
@@ -17,7 +17,6 @@ from sandbox.model import Listing
 from sandbox.report.console import make_console
 from sandbox.report.escaping import Masker, plain_json, visible
 from sandbox.report.listing import render_listing
-from sandbox.targets.dockerrun import PREFIX
 
 _SENT_SHOWN = 4000
 """Characters of one argument set that are shown; ``--json`` shows all."""
@@ -53,7 +52,7 @@ def arguments_command(words: tuple[str, ...], as_json: bool, **options: Any) -> 
     During a run, values learned from earlier replies are used as well.
     """
     target, tool = words[:-1], words[-1] if words else None
-    if tool is not None and tool.startswith(PREFIX):  # a target whose tools are all asked for
+    if tool is not None and is_target(tool):  # a target whose tools are all asked for
         target, tool = words, None
     job = job_for(Task.LIST, server_command(target), options, proposals=True)
     listing = _listing(job)

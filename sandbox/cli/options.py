@@ -33,22 +33,19 @@ class ServerCommand(click.Command):
     def collect_usage_pieces(self, ctx: click.Context) -> list[str]:
         """The usage line, with the server's command at its end; no word before it can name a target yet."""
         pieces = [piece for piece in super().collect_usage_pieces(ctx) if "TARGET" not in piece]
-        return [*pieces, "oci:IMAGE | -- COMMAND..."]
+        return [*pieces, "npm:NAME | pypi:NAME | oci:IMAGE | -- COMMAND..."]
 
 
 def server_command(named: tuple[str, ...] = ()) -> tuple[str, ...]:
-    """The server's command: the words after ``--``, which are arguments where the words before it name an image.
+    """The server's command: the words after ``--``, which are arguments where the word before it names an image or a
+    package.
 
     () where there is neither. Raises click.UsageError for words before it that name no target.
     """
-    from sandbox.targets.dockerrun import PREFIX  # commands that only read runs do without targets
-
     command: tuple[str, ...] = click.get_current_context().meta.get(_COMMAND, ())
-    if named and named[0].startswith(PREFIX):
+    if named and is_target(named[0]):
         if len(named) > 1:
-            raise click.UsageError(
-                f"Unexpected {named[1]!r}: the arguments of an image's server come after --."
-            )
+            raise click.UsageError(f"Unexpected {named[1]!r}: the server's own arguments come after --.")
         return (named[0], *command)
     if command and named:
         raise click.UsageError(f"Unexpected {named[0]!r}: name the target once, as a command after --.")
@@ -58,6 +55,14 @@ def server_command(named: tuple[str, ...] = ()) -> tuple[str, ...]:
             f"such as: -- {' '.join(named)}"
         )
     return command
+
+
+def is_target(word: str) -> bool:
+    """Whether a word names a server by itself: an image or a package."""
+    from sandbox.targets.dockerrun import PREFIX  # commands that only read runs do without targets
+    from sandbox.targets.packagewords import names_package
+
+    return word.startswith(PREFIX) or names_package(word)
 
 
 runs_option = click.option(
@@ -82,6 +87,15 @@ _LAUNCH = (
         metavar="IMAGE",
         help="Run the command in this image; without one, the image's own. Or: oci:IMAGE",
     ),
+    click.option(
+        "--with",
+        "pins",
+        multiple=True,
+        metavar="PKG==V",
+        help="A version to install beside the package, where it needs an older one (npm: PKG@V).",
+    ),
+    click.option("--no-install-scripts", is_flag=True, help="Run nothing of a package at its installation."),
+    click.option("--refresh", is_flag=True, help="Install the package's newest version again."),
     click.option("--workspace", metavar="DIR", help="A folder to copy into the box as the workspace."),
     click.option(
         "-e",

@@ -23,6 +23,8 @@ from sandbox.report.console import make_console
 from sandbox.report.escaping import MASK, Masker
 from sandbox.report.progress import progress
 from sandbox.targets.dockerrun import PREFIX, image_order
+from sandbox.targets.orders import PackageOrder
+from sandbox.targets.packagewords import missing_package, names_package, package_order
 
 _SETTINGS = frozenset(
     "host workspace env expose transport port path limits timeouts seed tools closed_world profile budget fail_on"
@@ -54,10 +56,28 @@ def job_for(
         cwd=str(start),
         settings=settings,
         image=order,
+        package=_package(command, options, start) if order is None else None,
+        refresh=bool(options.get("refresh")),
         **more,
     )
+    for option, value in (("--with", options.get("pins")), ("--refresh", job.refresh)):
+        if value and job.package is None:
+            raise click.UsageError(
+                f"{option}: only for a package that hintproof installs, such as npm:NAME or pypi:NAME."
+            )
     keep_secret(job.secrets)
     return dataclasses.replace(job, invocation=_invocation(job.variables))
+
+
+def _package(command: tuple[str, ...], options: Mapping[str, Any], cwd: Path) -> PackageOrder | None:
+    """The package that the target is, or that its runner would install."""
+    pins = tuple(options.get("pins") or ())
+    scripts = not options.get("no_install_scripts")
+    if names_package(command[0]):
+        return package_order(command, pins, scripts=scripts)
+    if sys.platform != "linux":  # what is installed is found out in the container
+        return None
+    return missing_package(command, cwd=cwd, environ=os.environ, pins=pins, scripts=scripts)
 
 
 def setting_flags(options: Mapping[str, Any]) -> dict[str, Any]:
@@ -86,6 +106,8 @@ def run_folder(job: Job, options: Mapping[str, Any]) -> Iterator[RunFolder]:
     flags["env"] = list(dict.fromkeys([*given, *(job.image.env if job.image is not None else ())]))
     if job.image is not None and not job.command[0].startswith(PREFIX):
         flags["image"] = options.get("image")
+    if job.package is not None:
+        flags |= {name: options.get(name) for name in ("pins", "no_install_scripts")}
     with RunFolder(runs, new_run_id(), Masker(job.secrets)) as folder:
         try:
             folder.save_record(

@@ -12,6 +12,8 @@ from sandbox.config import Settings
 from sandbox.model import Investigation, Json, Listing, Replay, Report, SavedFinding
 from sandbox.policy import Profile, profile_named
 from sandbox.targets.dockerrun import ImageOrder
+from sandbox.targets.layers import Layer
+from sandbox.targets.orders import PackageOrder
 
 Answer: TypeAlias = Report | Investigation | Listing | Replay
 """What comes of a job, by its task."""
@@ -43,7 +45,9 @@ class Job:
     decide what the words mean (PATH, HOME, ...; None: those of the process); in a container its own programs
     come after those in PATH. ``stands_for`` is the command that a runner among the words (npx, uvx) would run,
     where that is known already. ``image`` is the order where the server lies in an image; ``unpacked`` describes
-    that image (UnpackedImage.encode) where it is unpacked already, "" where that is still to be done.
+    that image (UnpackedImage.encode) where it is unpacked already, "" where that is still to be done. ``package`` is the order
+    where the server is a package to be installed for it, ``layer`` that package where it is installed already;
+    ``refresh`` asks for a new installation.
 
     By task: ``examples`` are argument sets of the user by tool (verify); ``tool`` and ``arguments`` say what
     to call (investigate; None: generated arguments); ``proposals`` asks for the arguments that would be sent
@@ -60,6 +64,9 @@ class Job:
     stands_for: tuple[str, ...] = ()
     image: ImageOrder | None = None
     unpacked: str = ""
+    package: PackageOrder | None = None
+    layer: Layer | None = None
+    refresh: bool = False
     examples: Mapping[str, tuple[dict[str, Json], ...]] = field(default_factory=dict)
     tool: str = ""
     arguments: dict[str, Json] | None = None

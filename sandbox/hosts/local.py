@@ -14,7 +14,7 @@ import anyio
 from sandbox.boxes.launcher import Launcher
 from sandbox.containers.cache import ImageCache, UnpackedImage, cache_folder
 from sandbox.containers.provide import check_platform, provided
-from sandbox.errors import NoSandboxError
+from sandbox.errors import NoSandboxError, ServerStartError, TargetNotFoundError
 from sandbox.events import Listener, Progress
 from sandbox.evidence.content import ContentStore
 from sandbox.evidence.runs import RunFolder
@@ -22,14 +22,19 @@ from sandbox.hosts.job import Answer, Job, Task
 from sandbox.investigate import investigate
 from sandbox.linux.namespaces import server_owner
 from sandbox.listing import list_server
-from sandbox.model import Investigation, Listing, Replay, Report
+from sandbox.model import Investigation, Listing, Remark, Replay, Report
 from sandbox.probe.settings import ProbeSettings
 from sandbox.probe.stage import StageSettings
+from sandbox.provision.provide import provided as install_or_find
 from sandbox.replay import replay
+from sandbox.report.installed import installation_lines
 from sandbox.session import SessionSettings
 from sandbox.targets.dockerrun import ImageOrder
 from sandbox.targets.images import image_launch
 from sandbox.targets.launch import Launch
+from sandbox.targets.layers import Layer
+from sandbox.targets.orders import PackageOrder
+from sandbox.targets.packages import package_launch
 from sandbox.targets.resolve import resolve
 from sandbox.verify import VerifyOptions, verify
 
@@ -82,6 +87,10 @@ def _investigate(job: Job, launch: Launch, folder: RunFolder, listener: Listener
 @contextmanager
 def _launched(job: Job, listener: Listener) -> Iterator[Launch]:
     """How the job's server is launched; its image, if it lies in one, stays unpacked for the length of the block."""
+    if job.package is not None:
+        with _installed(job, job.package, listener) as layer:
+            yield _of_package(job, job.package, layer)
+        return
     if job.image is None:
         yield _resolved(job)
         return
@@ -102,6 +111,42 @@ def _launched(job: Job, listener: Listener) -> Iterator[Launch]:
             cache, order.image, user=order.user, groups=order.groups, pull=order.pull, say=say
         ) as image:
             yield _of_image(job, order, image)
+
+
+@contextmanager
+def _installed(job: Job, order: PackageOrder, listener: Listener) -> Iterator[Layer]:
+    """The layer of the job's package, which stays for the length of the block."""
+    if job.layer is not None:
+        yield job.layer
+        return
+
+    def starts(layer: Layer) -> str:
+        try:
+            anyio.run(partial(list_server, _of_package(job, order, layer), _stage(job)))
+        except ServerStartError as error:
+            return str(error)
+        except TargetNotFoundError:  # it is told once the package is installed
+            return ""
+        return ""
+
+    def say(text: str) -> None:
+        listener(Progress(text))
+
+    with install_or_find(order, environ=os.environ, starts=starts, refresh=job.refresh, say=say) as layer:
+        yield layer
+
+
+def _of_package(job: Job, order: PackageOrder, layer: Layer) -> Launch:
+    return package_launch(
+        order,
+        layer,
+        command=job.command,
+        cwd=Path(job.cwd),
+        environ=os.environ if job.environ is None else job.environ,
+        env=job.settings.env,
+        expose=job.settings.expose,
+        workspace=job.settings.workspace,
+    )
 
 
 def _of_image(job: Job, order: ImageOrder, image: UnpackedImage) -> Launch:
@@ -155,7 +200,11 @@ def _verify(job: Job, launch: Launch, folder: RunFolder, listener: Listener) -> 
 
 def _list(job: Job, launch: Launch) -> Listing:
     calls = _probe(job).calls if job.proposals else 0
-    return anyio.run(partial(list_server, launch, _stage(job), seed=job.settings.seed, calls=calls))
+    listing = anyio.run(partial(list_server, launch, _stage(job), seed=job.settings.seed, calls=calls))
+    if launch.installation is None:
+        return listing
+    told = [Remark("installation", line) for line in installation_lines(launch.installation)]
+    return dataclasses.replace(listing, remarks=(*told, *listing.remarks))
 
 
 def _replay(job: Job, launch: Launch) -> Replay:

@@ -10,7 +10,17 @@ from pathlib import Path
 from typing import Any
 
 from sandbox.evidence.runs import write_atomically
-from sandbox.model import Call, Effect, Evidence, Finding, Report, ServerFacts, ToolReport, Verdict
+from sandbox.model import (
+    Call,
+    Effect,
+    Evidence,
+    Finding,
+    Installation,
+    Report,
+    ServerFacts,
+    ToolReport,
+    Verdict,
+)
 from sandbox.report.escaping import Masker, plain_json
 
 FORMAT = "hintproof.report/1"
@@ -55,6 +65,7 @@ def to_json(report: Report, secrets: Sequence[str] = ()) -> dict[str, Any]:
         "unreached": report.unreached,
         "versions": report.versions,
         "digests": report.digests,
+        "installation": _installation(report.installation) if report.installation else None,
     }
     masked: dict[str, Any] = plain_json(document, Masker(secrets))
     return masked
@@ -91,6 +102,22 @@ def _server(server: ServerFacts) -> dict[str, Any]:
         "transport": server.transport,
         "instructions": server.instructions,
         "tool_count": server.tool_count,
+    }
+
+
+def _installation(installation: Installation) -> dict[str, Any]:
+    return {
+        "package": installation.package,
+        "installed_at": installation.installed_at,
+        "fresh": installation.fresh,
+        "scripts": installation.scripts,
+        "dependencies_before": installation.before or None,
+        "runtime": installation.runtime,
+        "packages": installation.packages,
+        "digest": installation.digest,
+        "lock": installation.lock,
+        "effects": [_effect(effect) for effect in installation.effects],
+        "notes": installation.notes,
     }
 
 

@@ -12,9 +12,11 @@ from sandbox.model import EffectKind, Finding, Report, ToolReport, Verdict
 from sandbox.policy import Reason
 from sandbox.report.blocks import contradiction_block, what
 from sandbox.report.console import Ink, hanging, show
+from sandbox.report.installed import installation_lines
 from sandbox.report.table import STYLES, verdict_table
 
 _LINES_SHOWN = 5
+_INSTALLATION_LINES = 20
 _NOTED = frozenset({EffectKind.SECRET_READ, EffectKind.PROCESS_LEFT})
 
 
@@ -27,6 +29,9 @@ def render_report(
     show(console, _title(report, ink), "", table)
     for block in _blocks(report, ink, verbose):
         show(console, "", block)
+    if report.installation is not None:
+        lines = installation_lines(report.installation)
+        show(console, "", _section("installation", lines, ink, verbose, most=_INSTALLATION_LINES))
     sections = {
         "also seen": _also_seen(report, verbose),
         "proposed annotations": _proposed(report) if verbose else [],
@@ -89,8 +94,10 @@ def _remarks(report: Report) -> list[str]:
     ]
 
 
-def _section(heading: str, lines: Sequence[str], ink: Ink, verbose: bool) -> Group:
-    shown = lines if verbose else lines[:_LINES_SHOWN]
+def _section(
+    heading: str, lines: Sequence[str], ink: Ink, verbose: bool, *, most: int = _LINES_SHOWN
+) -> Group:
+    shown = lines if verbose else lines[:most]
     printed: list[RenderableType] = [ink.ours(heading, "bold")]
     printed += [hanging(" ", ink.theirs(line)) for line in shown]
     if len(lines) > len(shown):
