@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from sandbox.model import Effect, EffectKind, Exchange
+from sandbox.model import Effect, EffectKind, Exchange, Weight
 from sandbox.provision.plan import Relayed
 from sandbox.world.destinations import read_destinations
 from sandbox.world.relay import REFUSED
 
 _MOST_REFUSED = 100
+_TEMPORARY = ("/tmp/", "/var/tmp/")
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +51,15 @@ class Contacts:
 
 
 def foreign(effect: Effect, contacts: Contacts) -> bool:
-    """Whether an effect is anything but looking up and connecting to a registry."""
+    """Whether an effect is worth telling of an installation.
+
+    Looking up and connecting to a registry is not, nor that programs were run, of which an installer is made, nor files of
+    /tmp that are gone again.
+    """
+    if effect.kind is EffectKind.PROCESS_SPAWNED:
+        return False
+    if effect.weight is Weight.TRANSIENT and effect.subject.startswith(_TEMPORARY):
+        return False
     if effect.kind is EffectKind.NET_LOOKUP:
         return effect.subject not in contacts.hosts
     if effect.kind is EffectKind.NET_CONNECT:

@@ -23,6 +23,7 @@ MOST_DEPTH = 100
 """Folders nested in each other."""
 
 _TOLD = 20
+_OFTEN = 256
 _CHUNK = 1 << 20
 _KINDS = {
     stat.S_IFIFO: "a FIFO",
@@ -125,7 +126,7 @@ class _Copying:
         self.entries += 1
         if self.entries > self.rules.entries:
             self._too_many()
-        if self.entries % 256 == 0:
+        if self.entries % _OFTEN == 0:
             self.rules.cancelled()
 
     def _too_many(self) -> None:
@@ -190,7 +191,9 @@ class _Copying:
     def _leave(self, path: str, why: str) -> None:
         self.left_out += 1
         if len(self.told) < _TOLD:
-            self.told.append(f"{path} {why}")
+            # Names that are no UTF-8 could not be written down.
+            shown = os.fsencode(path).decode("utf-8", "backslashreplace")
+            self.told.append(f"{shown} {why}")
 
     def _note(self, kind: str, path: str, what: str) -> None:
         for part in (kind, path, what):
