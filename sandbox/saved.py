@@ -6,15 +6,15 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from sandbox.errors import EvidenceError, RunNotFoundError
-from sandbox.evidence.runs import load_evidence, load_record, load_report
+from sandbox.evidence.runs import load_evidence, load_record, load_report, records_of
 from sandbox.judge import judge
 from sandbox.model import Hint, SavedFinding
 from sandbox.policy import SPEC, profile_named
 
 
 def find_saved(root: Path, finding_id: str) -> tuple[Path, SavedFinding]:
-    """The newest finding below ``root``, a folder of runs, whose id begins with ``finding_id``, and its run's
-    folder.
+    """The newest finding whose id begins with ``finding_id``, of the runs in ``root`` and of the batches beside it,
+    and its run's folder.
 
     Runs that were stopped before their end, and those of ``investigate``, are looked through as well.
 
@@ -23,7 +23,7 @@ def find_saved(root: Path, finding_id: str) -> tuple[Path, SavedFinding]:
         EvidenceError: the only runs that may hold it are damaged.
     """
     damaged: EvidenceError | None = None
-    for record in sorted(root.glob("*/run.json"), reverse=True):
+    for record in reversed(records_of(root)):
         try:
             for id_, tool, hint, trials in _findings(record.parent):
                 if id_.startswith(finding_id):

@@ -36,13 +36,20 @@ class ServerCommand(click.Command):
         return [*pieces, "npm:NAME | pypi:NAME | oci:IMAGE | -- COMMAND..."]
 
 
-def server_command(named: tuple[str, ...] = ()) -> tuple[str, ...]:
+def command_words(context: click.Context | None = None) -> tuple[str, ...]:
+    """The words after ``--``, of the present command line unless another context is given."""
+    words: tuple[str, ...] = (context or click.get_current_context()).meta.get(_COMMAND, ())
+    return words
+
+
+def server_command(named: tuple[str, ...] = (), command: tuple[str, ...] | None = None) -> tuple[str, ...]:
     """The server's command: the words after ``--``, which are arguments where the word before it names an image or a
     package.
 
-    () where there is neither. Raises click.UsageError for words before it that name no target.
+    ``command`` takes the place of the words after ``--`` on the present command line. () where there is neither.
+    Raises click.UsageError for words before it that name no target.
     """
-    command: tuple[str, ...] = click.get_current_context().meta.get(_COMMAND, ())
+    command = command_words() if command is None else command
     if named and is_target(named[0]):
         if len(named) > 1:
             raise click.UsageError(f"Unexpected {named[1]!r}: the server's own arguments come after --.")
@@ -137,6 +144,15 @@ _FAIL = (
     click.option("--min-severity", metavar="LEVEL", help="low (default), medium or high."),
     click.option("--min-coverage", metavar="PERCENT", help="Tools that must be accepted at least once."),
 )
+_SEVERAL = (
+    click.option(
+        "--targets",
+        multiple=True,
+        metavar="FILE",
+        help="A file with a target on each line, as after `hintproof verify`; # begins a comment.",
+    ),
+    click.option("--jobs", metavar="N", help="Servers at once (default 1)."),
+)
 json_option = click.option("--json", "as_json", is_flag=True, help="The report as JSON on standard output.")
 quiet_option = click.option("-q", "--quiet", is_flag=True, help="No progress.")
 verbose_option = click.option("-v", "--verbose", is_flag=True, help="Leave nothing out.")
@@ -150,6 +166,11 @@ def launch_options(function: Decorated) -> Decorated:
 def probe_options(function: Decorated) -> Decorated:
     """Options that say what is probed and how it is read."""
     return _applied(_PROBE, function)
+
+
+def several_options(function: Decorated) -> Decorated:
+    """Options for several targets in one command."""
+    return _applied(_SEVERAL, function)
 
 
 def fail_options(function: Decorated) -> Decorated:

@@ -66,7 +66,7 @@ def job_for(
                 f"{option}: only for a package that hintproof installs, such as npm:NAME or pypi:NAME."
             )
     keep_secret(job.secrets)
-    return dataclasses.replace(job, invocation=_invocation(job.variables))
+    return dataclasses.replace(job, invocation=invocation(job.variables))
 
 
 def _package(command: tuple[str, ...], options: Mapping[str, Any], cwd: Path) -> PackageOrder | None:
@@ -85,6 +85,13 @@ def setting_flags(options: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in options.items() if name in _SETTINGS}
 
 
+def launch_flags(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Those of a command's options that decide what is done with a server, without values of ``-e``."""
+    more = {name: options.get(name) for name in ("image", "pins", "no_install_scripts", "refresh")}
+    names = [word.split("=", 1)[0] for word in options.get("env") or ()]
+    return {**setting_flags(options), **more, "env": names}
+
+
 def keep_secret(values: Iterable[str]) -> None:
     """Have the door of the command line mask these values in whatever it says at the end."""
     context = click.get_current_context(silent=True)
@@ -101,26 +108,9 @@ def run_folder(job: Job, options: Mapping[str, Any]) -> Iterator[RunFolder]:
     left.
     """
     runs = runs_folder(options)
-    flags = setting_flags(options)
-    given = (word.split("=", 1)[0] for word in flags.get("env") or ())
-    flags["env"] = list(dict.fromkeys([*given, *(job.image.env if job.image is not None else ())]))
-    if job.image is not None and not job.command[0].startswith(PREFIX):
-        flags["image"] = options.get("image")
-    if job.package is not None:
-        flags |= {name: options.get(name) for name in ("pins", "no_install_scripts")}
     with RunFolder(runs, new_run_id(), Masker(job.secrets)) as folder:
         try:
-            folder.save_record(
-                RunRecord(
-                    run=folder.path.name,
-                    target=job.target,
-                    command=job.command,
-                    invocation=job.invocation,
-                    seed=job.settings.seed,
-                    started_at=time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
-                    launch={**flags, "cwd": job.cwd},
-                )
-            )
+            folder.save_record(run_record(job, options, folder.path.name))
             yield folder
         except BaseException:  # an interrupt too
             if folder.saved_tools:
@@ -130,6 +120,26 @@ def run_folder(job: Job, options: Mapping[str, Any]) -> Iterator[RunFolder]:
             else:
                 folder.discard()
             raise
+
+
+def run_record(job: Job, options: Mapping[str, Any], run: str) -> RunRecord:
+    """What is kept of a run besides its evidence: enough to ask for the same again, without values of ``-e``."""
+    flags = setting_flags(options)
+    given = (word.split("=", 1)[0] for word in flags.get("env") or ())
+    flags["env"] = list(dict.fromkeys([*given, *(job.image.env if job.image is not None else ())]))
+    if job.image is not None and not job.command[0].startswith(PREFIX):
+        flags["image"] = options.get("image")
+    if job.package is not None:
+        flags |= {name: options.get(name) for name in ("pins", "no_install_scripts")}
+    return RunRecord(
+        run=run,
+        target=job.target,
+        command=job.command,
+        invocation=job.invocation,
+        seed=job.settings.seed,
+        started_at=time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+        launch={**flags, "cwd": job.cwd},
+    )
 
 
 def runs_folder(options: Mapping[str, Any]) -> Path:
@@ -152,7 +162,7 @@ def _silent(event: Event, /) -> None:
     del event
 
 
-def _invocation(env: Mapping[str, str]) -> tuple[str, ...]:
+def invocation(env: Mapping[str, str]) -> tuple[str, ...]:
     """The command line of hintproof, without the values of ``-e``, whatever their length."""
     words = ["hintproof", *sys.argv[1:]]
     for name, value in env.items():

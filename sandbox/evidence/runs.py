@@ -96,7 +96,7 @@ class RunFolder:
     """One run's folder, open for writing. It holds a lock so that no other run cleans it away.
 
     ``mask`` takes out of every text what must not be written; ``written`` is told of each file that is
-    written, in the thread that wrote it.
+    written, in the thread that wrote it. ``kept`` is how many finished runs stay in ``root``, None for all.
 
     Raises:
         UsageError: there can be no such folder.
@@ -109,7 +109,9 @@ class RunFolder:
         run: str,
         mask: Callable[[str], str] = str,
         written: Callable[[Path], None] | None = None,
+        kept: int | None = KEPT_RUNS,
     ) -> None:
+        self._kept = kept
         self.path = root / run
         self.saved_tools = 0
         self._mask = mask
@@ -166,11 +168,12 @@ class RunFolder:
         self._discarded = True
 
     def close(self) -> None:
-        """Release the lock and remove the oldest finished runs beyond :data:`KEPT_RUNS`."""
+        """Release the lock and remove the oldest finished runs beyond those that are kept."""
         os.close(self._lock)
         if self._discarded:
             shutil.rmtree(self.path, ignore_errors=True)
-        _forget_old_runs(self.path.parent)
+        if self._kept is not None:
+            forget_old(self.path.parent, self._kept)
 
     def _write(self, name: str, content: bytes) -> None:
         path = self.path / name
@@ -192,10 +195,14 @@ def _slug(text: str) -> str:
     return re.sub(r"[^A-Za-z0-9_.-]+", "_", text)[:60].strip(".") or "_"
 
 
-def _forget_old_runs(root: Path) -> None:
+def forget_old(root: Path, kept: int) -> None:
+    """Remove the oldest folders below ``root`` beyond ``kept``, but none whose ``.lock`` is held."""
     runs = sorted((entry for entry in root.iterdir() if (entry / ".lock").is_file()), reverse=True)
-    for old in runs[KEPT_RUNS:]:
-        descriptor = os.open(old / ".lock", os.O_RDWR)
+    for old in runs[kept:]:
+        try:
+            descriptor = os.open(old / ".lock", os.O_RDWR)
+        except FileNotFoundError:
+            continue  # another hintproof removes it now
         try:
             lock(descriptor)
         except BlockingIOError:
@@ -206,8 +213,19 @@ def _forget_old_runs(root: Path) -> None:
             os.close(descriptor)
 
 
+def batches_of(root: Path) -> Path:
+    """Where batches are kept beside runs that are kept in ``root``."""
+    return root.with_name("batches") if root.name == "runs" else root / "batches"
+
+
+def records_of(root: Path) -> list[Path]:
+    """The records (``run.json``) of all runs kept in ``root`` and in the batches beside it, oldest first."""
+    found = [*root.glob("*/run.json"), *batches_of(root).glob("*/runs/*/run.json")]
+    return sorted(found, key=lambda record: record.parent.name)
+
+
 def find_run(root: Path, run: str) -> Path:
-    """The folder of a run, by id, by a unique beginning of it, by path, or ``last``.
+    """The folder of a run, by id, by a unique beginning of it, by path, or ``last``; runs of batches too.
 
     Raises:
         RunNotFoundError: there is no such run, or more than one.
@@ -215,14 +233,15 @@ def find_run(root: Path, run: str) -> Path:
     direct = Path(run)
     if (direct / "run.json").is_file():
         return direct
-    known = sorted(path.parent.name for path in root.glob("*/run.json")) if root.is_dir() else []
+    known = [record.parent for record in records_of(root)]
     if run == "last" and known:
-        return root / known[-1]
-    matches = [name for name in known if name.startswith(run)]
-    if len(matches) == 1:
-        return root / matches[0]
+        return known[-1]
+    matches = [path for path in known if path.name.startswith(run)]
+    exact = [path for path in matches if path.name == run] or matches
+    if len(exact) == 1:
+        return exact[0]
     wanted = "more than one run begins so" if matches else "there is no such run"
-    listing = ", ".join(known[-5:]) or "none"
+    listing = ", ".join(path.name for path in known[-5:]) or "none"
     raise RunNotFoundError(f"Run {run!r}: {wanted} in {root}. The newest runs are: {listing}.")
 
 

@@ -37,6 +37,8 @@ _PIECE = 8 << 20
 _FILES_CAP = 1 << 30
 """Bytes of all files of a run together."""
 
+_IN_A_CONTAINER = "the engine in the container"
+
 _OUR_FAULT = "This is a fault of hintproof, not of the server. Please report it with the lines above."
 
 _EVENTS: Mapping[str, type[Event]] = {kind.__name__: kind for kind in get_args(Event)}
@@ -125,10 +127,17 @@ class Teller:
             self._write(line)
 
 
-def hear(lines: Iterable[bytes], job: Job, folder: RunFolder | None, listener: Listener) -> Answer | None:
+def hear(
+    lines: Iterable[bytes],
+    job: Job,
+    folder: RunFolder | None,
+    listener: Listener,
+    *,
+    engine: str = _IN_A_CONTAINER,
+) -> Answer | None:
     """Take what an engine tells of a job until it comes to its answer; None where the stream ends before that.
 
-    Events go to ``listener``, files to ``folder``.
+    Events go to ``listener``, files to ``folder``. ``engine`` is what messages call it.
 
     Raises:
         StreamError: it told what no engine of ours tells.
@@ -137,7 +146,7 @@ def hear(lines: Iterable[bytes], job: Job, folder: RunFolder | None, listener: L
     """
     files = _Files(folder)
     for line in lines:
-        told = _read(line, ANSWERS[job.task])
+        told = _read(line, ANSWERS[job.task], engine)
         if isinstance(told, HintproofError):
             raise told
         if isinstance(told, _Piece):
@@ -194,7 +203,7 @@ class _Piece:
 
 
 def _read(
-    line: bytes, answer: type[Answer] | None
+    line: bytes, answer: type[Answer] | None, engine: str = _IN_A_CONTAINER
 ) -> Event | _Piece | _Answered | _OfAnImage | HintproofError:
     try:
         match json.loads(line):
@@ -214,7 +223,7 @@ def _read(
                     f"build it anew: {BUILD}",
                 )
             case {"error": "EngineFaultError", "message": str(text)}:
-                return EngineFaultError(f"the engine in the container failed.\n{text}\n{_OUR_FAULT}")
+                return EngineFaultError(f"{engine} failed.\n{text}\n{_OUR_FAULT}")
             case {"error": str(kind), "message": str(text)} if kind in _ERRORS:
                 return _ERRORS[kind](text)
     except EvidenceError as error:

@@ -67,6 +67,23 @@ def settle() -> None:
     _held_before = held
 
 
+def held_before() -> int | None:
+    """What this process held before :func:`settle` gave it more, to be told to a process that it starts; else None."""
+    return _held_before
+
+
+def inherit(held: int | None) -> None:
+    """Take over what the process that started this one held before it settled; with None, settle here.
+
+    To be called before there is a second thread.
+    """
+    global _held_before  # noqa: PLW0603 (as for settle)
+    if held is None:
+        settle()
+    else:
+        _held_before = held
+
+
 def has_settled() -> bool:
     """Whether this process is in a user namespace that it made for itself."""
     return _held_before is not None

@@ -2,21 +2,43 @@
 
 from sandbox.policy.exits import coverage, exit_code, fails, worst
 from sandbox.policy.explain import codes, explain
+from sandbox.policy.outcomes import (
+    DONE,
+    OUTCOMES,
+    BatchFacts,
+    Outcome,
+    TargetResult,
+    code_of,
+    contradictions,
+    counted,
+    of_error,
+    of_report,
+)
 from sandbox.policy.profiles import PROFILES, SPEC, Profile, profile_named
 from sandbox.policy.reasons import REASONS, Reason, ReasonEntry
 
 __all__ = [
+    "DONE",
+    "OUTCOMES",
     "PROFILES",
     "REASONS",
     "SPEC",
+    "BatchFacts",
+    "Outcome",
     "Profile",
     "Reason",
     "ReasonEntry",
+    "TargetResult",
+    "code_of",
     "codes",
+    "contradictions",
+    "counted",
     "coverage",
     "exit_code",
     "explain",
     "fails",
+    "of_error",
+    "of_report",
     "profile_named",
     "worst",
 ]

@@ -1,0 +1,132 @@
+"""The targets of one command: words before ``--``, a command after it, and lines of ``--targets`` files."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import click
+from click.core import ParameterSource
+
+from sandbox.cli.options import ServerCommand, command_words, launch_options, probe_options, server_command
+from sandbox.cli.setup import job_for
+from sandbox.errors import HintproofError, UsageError
+from sandbox.hosts.job import Job, Task
+
+MOST_TARGETS = 999
+
+_MOST_BYTES = 1 << 20
+_OF_THE_COMMAND = ("runs", "host")
+"""Options that mean the whole command, so that a line of a file cannot have them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Named:
+    """One server that was named: for tables, as a command, and the options that hold for it alone or for all."""
+
+    name: str
+    command: tuple[str, ...]
+    options: Mapping[str, Any]
+
+    def job(self, task: Task, cwd: Path, **more: Any) -> Job:
+        """The job of doing ``task`` with it. Raises as :func:`sandbox.cli.setup.job_for` does."""
+        return job_for(task, self.command, self.options, cwd=cwd, **more)
+
+
+def named_targets(
+    words: tuple[str, ...],
+    files: tuple[str, ...],
+    options: Mapping[str, Any],
+    cwd: Path,
+    command: tuple[str, ...] | None = None,
+) -> list[Named]:
+    """All servers that a command line names, in its order: the words and the command after ``--`` first, then files.
+
+    ``command`` takes the place of what stands after ``--`` on the present command line.
+
+    Raises UsageError where a file cannot be read or names nothing, click.UsageError where no target is named.
+    """
+    after = command_words() if command is None else command
+    named: list[Named] = []
+    if words or after or not files:
+        named += _of_words(words, after, options)
+    for file in files:
+        named += _of_file(cwd / file, options)
+    if len(named) > MOST_TARGETS:
+        raise UsageError(f"{len(named)} servers are named, and one command takes at most {MOST_TARGETS}.")
+    return named
+
+
+def _of_words(words: tuple[str, ...], command: tuple[str, ...], options: Mapping[str, Any]) -> list[Named]:
+    if len(words) < 2:
+        whole = server_command(words, command)
+        return [Named(shlex.join(whole), whole, options)]
+    if command:
+        raise click.UsageError("Words after -- belong to one target, and several are named before it.")
+    return [Named(word, server_command((word,), ()), options) for word in words]
+
+
+@click.command("line", cls=ServerCommand)
+@click.argument("target", nargs=-1)
+@launch_options
+@probe_options
+def _line() -> None:
+    """A line of a file: what would stand after ``hintproof verify``."""
+
+
+def _of_file(path: Path, options: Mapping[str, Any]) -> Iterator[Named]:
+    found = False
+    for number, words in _lines(path):
+        found = True
+        try:
+            context = _line.make_context("hintproof verify", list(words))
+            own = {
+                key: value
+                for key, value in context.params.items()
+                if context.get_parameter_source(key) is ParameterSource.COMMANDLINE
+            }
+            target = own.pop("target", ())
+            wrong = [key for key in own if key in _OF_THE_COMMAND]
+            if wrong:
+                raise click.UsageError(f"--{wrong[0]} holds for all targets; give it on the command line.")
+            yield from _of_words(target, command_words(context), _merged(options, own))
+        except click.exceptions.Exit as error:
+            raise UsageError(f"{path}:{number}: a line names a target.") from error
+        except click.ClickException as error:
+            raise UsageError(f"{path}:{number}: {error.format_message()}") from error
+        except HintproofError as error:
+            raise UsageError(f"{path}:{number}: {error}") from error
+    if not found:
+        raise UsageError(f"{path} names no target. Write one on each line, as after `hintproof verify`.")
+
+
+def _lines(path: Path) -> Iterator[tuple[int, list[str]]]:
+    """The words of each line that is no comment, with the line's number."""
+    try:
+        with path.open("rb") as file:
+            content = file.read(_MOST_BYTES + 1)
+        text = content.decode("utf-8-sig")
+    except OSError as error:
+        raise UsageError(f"--targets {path}: {error.strerror}.") from error
+    except UnicodeDecodeError as error:
+        raise UsageError(f"--targets {path}: is not a text in UTF-8.") from error
+    if len(content) > _MOST_BYTES:
+        raise UsageError(f"--targets {path}: is larger than {_MOST_BYTES} bytes; is it a list of targets?")
+    for number, line in enumerate(text.splitlines(), start=1):
+        if line.strip() and not line.lstrip().startswith("#"):
+            try:
+                yield number, shlex.split(line)
+            except ValueError as error:
+                raise UsageError(f"{path}:{number}: {error}.") from error
+
+
+def _merged(options: Mapping[str, Any], own: Mapping[str, Any]) -> dict[str, Any]:
+    """A line's options over those of the command; of what repeats, both."""
+    merged = dict(options)
+    for key, value in own.items():
+        before = options.get(key)
+        merged[key] = (*before, *value) if isinstance(before, tuple) and isinstance(value, tuple) else value
+    return merged

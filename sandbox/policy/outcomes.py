@@ -1,0 +1,266 @@
+"""How one server of several ended: a closed list of classes, and how a report or an error falls into them.
+
+A server's own words decide between *does not start* and *needs something*: the end of its standard error, or the
+refusals of its tools. They are text for people, so that the patterns are a matter of judgement; they choose a class for
+a table and never a verdict or an exit code.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from types import MappingProxyType
+from typing import Any
+
+from sandbox.errors import (
+    ExitCode,
+    HintproofError,
+    ImageError,
+    InstallError,
+    NoSandboxError,
+    NothingVerifiedError,
+    ServerStartError,
+    UsageError,
+)
+from sandbox.model import Confidence, Verdict
+from sandbox.policy.exits import worst
+from sandbox.policy.glossary import Word
+
+_WHY_SHOWN = 300
+
+
+class Outcome(StrEnum):
+    """What became of one server."""
+
+    VERIFIED = "verified"
+    CONTRADICTED = "contradicted"
+    NOTHING_VERIFIED = "nothing-verified"
+    NEEDS_CREDENTIALS = "needs-credentials"
+    NEEDS_SERVICE = "needs-service"
+    DOES_NOT_START = "does-not-start"
+    DOES_NOT_INSTALL = "does-not-install"
+    NOT_FOUND = "not-found"
+    NO_SANDBOX = "no-sandbox"
+    OUR_FAULT = "our-fault"
+
+
+OUTCOMES: Mapping[Outcome, Word] = MappingProxyType(
+    {
+        Outcome.VERIFIED: Word(
+            "outcome",
+            "Tools were called and accepted, and no hint is contradicted",
+            "The server's report holds the verdicts. It can still fail the run: an effect that was seen only once, or a "
+            "rung of `--fail-on` that asks for more.",
+        ),
+        Outcome.CONTRADICTED: Word(
+            "outcome",
+            "At least one hint is contradicted",
+            "The finding is at least likely; the server's report holds it with its evidence and a replay.",
+        ),
+        Outcome.NOTHING_VERIFIED: Word(
+            "outcome",
+            "The server runs, and no call of a tool was accepted",
+            "It lists no tools, none of those asked for, or refused every call for a reason that names neither "
+            "credentials nor a service. The refusals stand in its report.",
+        ),
+        Outcome.NEEDS_CREDENTIALS: Word(
+            "outcome",
+            "The server asks for a key, a token or a login",
+            "It ended at its start, or refused its calls, with words that ask for credentials. Give them with "
+            "`-e NAME=VALUE`; a made-up value is enough where it is only looked at.",
+        ),
+        Outcome.NEEDS_SERVICE: Word(
+            "outcome",
+            "The server looks for a service that is not there",
+            "It ended at its start, or refused its calls, because nothing answered where it expects a database or "
+            "another service.",
+        ),
+        Outcome.DOES_NOT_START: Word(
+            "outcome",
+            "The server ended, or spoke no MCP, before its tools were listed",
+            "Its last words are kept with the result.",
+        ),
+        Outcome.DOES_NOT_INSTALL: Word(
+            "outcome",
+            "The package or image cannot be made ready",
+            "It is not to be had, its installer fails, or the image cannot be unpacked.",
+        ),
+        Outcome.NOT_FOUND: Word(
+            "outcome",
+            "What the target names is not on this machine, or cannot be meant",
+            "A command, file or image that is not there, or an option that does not fit this server.",
+        ),
+        Outcome.NO_SANDBOX: Word(
+            "outcome",
+            "No sandbox works here, so the server was not started",
+            "`hintproof doctor` says what to change.",
+        ),
+        Outcome.OUR_FAULT: Word(
+            "outcome",
+            "hintproof failed while it dealt with this server",
+            "It says nothing of the server. The others were dealt with all the same.",
+        ),
+    }
+)
+"""Every class, explained."""
+
+DONE = frozenset({Outcome.VERIFIED, Outcome.CONTRADICTED})
+"""Classes of servers that were verified."""
+
+_SECRET = r"(api[ _-]?(key|token|secret)|access[ _-]?(key|token)|auth\w*[ _-]?token|token|secret|credentials?|password|[A-Z0-9]+_(API_)?(KEY|TOKEN|SECRET|PASSWORD|PAT|CREDENTIALS)\b)"
+_LACKING = r"(requir|missing|not (set|found|provided|configured|defined|available)|must be|must provide|no valid|is empty|undefined|unset|please (set|provide|specify|configure)|need(s|ed)?\b|invalid|expired|could not (find|load))"
+
+_CREDENTIALS = re.compile(
+    rf"(?i){_SECRET}.{{0,80}}{_LACKING}|{_LACKING}.{{0,80}}{_SECRET}"
+    r"|\bunauthori[sz]ed\b|\bnot (authenticated|logged in|authori[sz]ed)\b|\bauthentication (failed|required|error)\b"
+    r"|\b(log ?in|sign ?in) (is )?required\b|\bbad credentials\b|\b(status|http|error|code)\W{0,6}401\b"
+)
+
+_SERVICE = re.compile(
+    r"(?i)\bECONNREFUSED\b|\bconnection refused\b|\b(could not|cannot|can't|unable to|failed to) (re)?connect\b"
+    r"|\bECONNRESET\b|\bserver ?selection\b|\bconnection (timed out|timeout|closed|failed|error)\b"
+    r"|\bnot connected\b|\bno (database )?connection\b|\b(is|are) .{0,40}\brunning\?|\bnot reachable\b|\bunreachable\b"
+    r"|\bName or service not known\b|\bgetaddrinfo\b|\berror \d+ connecting to\b"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class TargetResult:
+    """What came of one of several targets.
+
+    ``index`` counts from 0 in the order in which they were named; ``name`` is the target as a table shows it.
+    ``outcome`` is its class with one line ``why``, ``exit_code`` what it alone would end with; ``error`` is the whole
+    message where there is no report. ``run`` is its run's id ("" where no run was kept). ``listed``, ``accepted``
+    and ``contradicted`` count the server's tools, those with an accepted call, and contradicted hints. ``seconds`` are
+    of wall time. No secret is in any of it.
+    """
+
+    index: int
+    name: str
+    outcome: Outcome
+    exit_code: int
+    why: str = ""
+    error: str = ""
+    run: str = ""
+    server: str = ""
+    listed: int = 0
+    accepted: int = 0
+    contradicted: int = 0
+    seconds: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class BatchFacts:
+    """A batch as it stands: its id, hintproof's own command line, when it was begun, and the results in their order.
+
+    ``targets`` is how many there are to be, ``jobs`` how many ran at once, ``seconds`` how long this command took.
+    """
+
+    batch: str
+    invocation: tuple[str, ...]
+    started_at: str
+    targets: int
+    jobs: int
+    seconds: float
+    results: tuple[TargetResult, ...]
+
+    @property
+    def complete(self) -> bool:
+        """Whether every target has a result."""
+        return len(self.results) == self.targets
+
+    @property
+    def exit_code(self) -> ExitCode:
+        """The worst of the results' codes."""
+        return worst(ExitCode(result.exit_code) for result in self.results)
+
+
+def of_report(report: Mapping[str, Any]) -> tuple[Outcome, str]:
+    """The class of a server that was run, and why; ``report`` is its JSON report."""
+    tools = report["tools"]
+    sure = contradictions(report)
+    if sure:
+        hints = dict.fromkeys(hint for _, hint in sure)
+        return Outcome.CONTRADICTED, "; ".join(
+            f"{hint}: {', '.join(tool for tool, of in sure if of == hint)}" for hint in hints
+        )
+    if any(tool["calls"]["accepted"] for tool in tools):
+        return Outcome.VERIFIED, ""
+    refusals = [str(tool["refusals"][-1]) for tool in tools if tool["refusals"]]
+    if not refusals:
+        return Outcome.NOTHING_VERIFIED, "no call was answered"
+    wanted = Counter(needed for text in refusals if (needed := _needed(text)) is not None)
+    if wanted:
+        outcome, count = wanted.most_common(1)[0]
+        if 2 * count >= len(refusals):
+            return outcome, next(_line(text) for text in refusals if _needed(text) is outcome)
+    return Outcome.NOTHING_VERIFIED, f"every call was refused, such as: {_line(refusals[0])}"
+
+
+def contradictions(report: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """Tool and hint of each contradiction of a JSON report that is at least likely."""
+    return [
+        (str(finding["tool"]), str(finding["hint"]))
+        for tool in report["tools"]
+        for finding in tool["findings"]
+        if finding["verdict"] == Verdict.CONTRADICTED and finding["confidence"] != Confidence.POSSIBLE
+    ]
+
+
+def of_error(error: HintproofError) -> tuple[Outcome, str]:
+    """The class of a server that was not run to its end, and why."""
+    text = str(error)
+    match error:
+        case InstallError() | ImageError():
+            outcome = Outcome.DOES_NOT_INSTALL
+        case ServerStartError():
+            return _needed(text) or Outcome.DOES_NOT_START, _telling_line(text)
+        case NothingVerifiedError():
+            outcome = Outcome.NOTHING_VERIFIED
+        case NoSandboxError():
+            outcome = Outcome.NO_SANDBOX
+        case UsageError():
+            outcome = Outcome.NOT_FOUND
+        case _:
+            outcome = Outcome.OUR_FAULT
+    return outcome, _line(text)
+
+
+def code_of(error: HintproofError) -> ExitCode:
+    """The exit code of one of several targets: what cannot be meant or found is a server that could not be started."""
+    code = ExitCode(error.exit_code)
+    return ExitCode.SERVER_UNREACHABLE if code is ExitCode.USAGE else code
+
+
+def _needed(text: str) -> Outcome | None:
+    """What a server's words ask for. Where both are named, the service: a login comes after the connection."""
+    if _SERVICE.search(text):
+        return Outcome.NEEDS_SERVICE
+    return Outcome.NEEDS_CREDENTIALS if _CREDENTIALS.search(text) else None
+
+
+def _telling_line(text: str) -> str:
+    """The line that says what is needed, else the first and the one that looks like an error."""
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    needed = next((line for line in lines if _needed(line) is not None), "")
+    if needed:
+        return needed[:_WHY_SHOWN]
+    error = next((line for line in lines[1:] if _looks_like_an_error(line)), "")
+    return f"{_line(text)[: _WHY_SHOWN // 2]} {error}".strip()[:_WHY_SHOWN]
+
+
+def _looks_like_an_error(line: str) -> bool:
+    return re.match(r"(?i)(\w+\.)*\w*(error|exception)\b.*:|error\b|fatal\b|usage:", line) is not None
+
+
+def _line(text: str) -> str:
+    return next(iter(line.strip() for line in text.splitlines() if line.strip()), "")[:_WHY_SHOWN]
+
+
+def counted(results: Iterable[TargetResult]) -> dict[Outcome, int]:
+    """How many results are of each class, in the order of the list, without those of which there is none."""
+    counts = Counter(result.outcome for result in results)
+    return {outcome: counts[outcome] for outcome in Outcome if counts[outcome]}
