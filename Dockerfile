@@ -33,7 +33,7 @@ RUN python3 -m venv --without-pip /opt/hintproof \
         --no-compile -r hintproof.txt \
  && python3 -m compileall -q --invalidation-mode unchecked-hash /opt/hintproof \
  && mkdir /out/opt && mv /opt/hintproof /out/opt/ && chmod -R u=rwX,go=rX /out \
- && install -d -m 1777 /out/var/cache/hintproof-images
+ && install -d -m 1777 /out/var/cache/hintproof-images /out/var/cache/hintproof-layers
 
 FROM build AS code
 COPY sandbox /code/sandbox

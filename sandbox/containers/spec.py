@@ -44,7 +44,8 @@ class ContainerSpec:
 
     argv: the whole command; the image's entrypoint is not used. memory_mb: of all that runs in it, its
     scratch included (MiB). cpus: that many at once, 0 for all. pids: processes and threads. scratch_mb: of the
-    scratch (MiB), taken from memory_mb as it fills. folders: those that are there, but empty. labels: more labels; everybody who may use Docker reads them, and
+    scratch (MiB), taken from memory_mb as it fills. folders: those that are there, but empty. network: whether it has one, Docker's
+    usual bridge; the proxies of Docker's own settings are then in its environment. labels: more labels; everybody who may use Docker reads them, and
     the environment.
     """
 
@@ -59,6 +60,7 @@ class ContainerSpec:
     pids: int = 2048
     scratch_mb: int = 2048
     labels: Mapping[str, str] = field(default_factory=dict)
+    network: bool = False
 
 
 def request(spec: ContainerSpec, facts: Facts, labels: Mapping[str, str]) -> dict[str, Any]:
@@ -74,7 +76,7 @@ def request(spec: ContainerSpec, facts: Facts, labels: Mapping[str, str]) -> dic
         "environment": {"TMPDIR": SCRATCH, "HOME": SCRATCH, **spec.environment},
         "labels": {**spec.labels, **labels},
         "host_config": _host_configuration(spec, facts),
-        "use_config_proxy": False,  # a proxy is of no use without a network, and its address may hold a password
+        "use_config_proxy": spec.network,  # a proxy is of no use without a network, and its address may hold a password
     }
 
 
@@ -91,7 +93,7 @@ def _host_configuration(spec: ContainerSpec, facts: Facts) -> dict[str, Any]:
     configuration: dict[str, Any] = {
         "AutoRemove": True,
         "Init": True,
-        "NetworkMode": "none",
+        "NetworkMode": "bridge" if spec.network else "none",
         "ReadonlyRootfs": True,
         "Tmpfs": {
             **dict.fromkeys(spec.folders, "ro,noexec,nosuid,nodev,mode=755,size=4k"),

@@ -16,6 +16,7 @@ from sandbox.targets import executables, places, runners
 from sandbox.targets.boundaries import in_system, too_wide
 from sandbox.targets.dockerrun import ImageOrder
 from sandbox.targets.launch import Launch
+from sandbox.targets.orders import PackageOrder
 from sandbox.targets.owncode import project_of
 from sandbox.targets.resolve import resolve
 
@@ -41,6 +42,8 @@ def look(job: Job, environ: Mapping[str, str]) -> Sight:
     """
     if job.image is not None:
         return _for_image(job, job.image, environ)
+    if job.package is not None:
+        return _for_package(job, job.package, environ)
     settings = job.settings
     unwrapped = runners.unwrap(job.command, cwd=Path(job.cwd), environ=environ)
     words, program = _program(unwrapped.words, unwrapped.cwd, environ)
@@ -100,6 +103,16 @@ def _for_image(job: Job, order: ImageOrder, environ: Mapping[str, str]) -> Sight
         shown += [one.path for one in named if not one.missing and not one.relative]
     shown += [*settings.expose, *([settings.workspace] if settings.workspace is not None else [])]
     return Sight(dataclasses.replace(job, environ=_meaning(environ)), _view(shown, [], environ))
+
+
+def _for_package(job: Job, order: PackageOrder, environ: Mapping[str, str]) -> Sight:
+    """What a package's server takes from this machine: what its arguments and variables name, and what is exposed."""
+    settings, cwd = job.settings, Path(job.cwd)
+    named = places.named_paths(order.arguments, settings.env, cwd)
+    shown = [cwd, *(one.path for one in named if not one.missing), *settings.expose]
+    shown += [settings.workspace] if settings.workspace is not None else []
+    view = _view(shown, [one.path.parent for one in named if one.missing], environ)
+    return Sight(dataclasses.replace(job, environ=_meaning(environ)), view)
 
 
 def _view(shown: Iterable[Path], standing: Sequence[Path], environ: Mapping[str, str]) -> View:

@@ -25,6 +25,7 @@ from sandbox.events import Listener, Progress, starting_once
 from sandbox.evidence.runs import RunFolder
 from sandbox.hosts.imagevolume import unpacked_in_volume
 from sandbox.hosts.job import Answer, Job
+from sandbox.hosts.layervolume import installed_in_volume
 from sandbox.hosts.mounts import Sight
 from sandbox.hosts.stream import hear, write_job
 from sandbox.model import Investigation, Report
@@ -78,6 +79,12 @@ def perform(job: Job, folder: RunFolder | None, listener: Listener) -> Answer:
             tell = starting_once(listener)
             spec = container_spec(image, rung, sight, docker.facts.cpus)
             order = sight.job.image
+            if sight.job.package is not None:
+                with installed_in_volume(docker, image, rung, sight, listener) as found:
+                    told = dataclasses.replace(sight.job, layer=found.layer)
+                    spec = dataclasses.replace(spec, mounts=(*spec.mounts, found.mount))
+                    with EngineContainer.start(docker, spec) as engine:
+                        return converse(engine, dataclasses.replace(sight, job=told), folder, tell)
             if order is None:
                 with EngineContainer.start(docker, spec) as engine:
                     return converse(engine, sight, folder, tell)

@@ -17,12 +17,11 @@ from sandbox.errors import ContainerLostError
 from sandbox.events import Listener, Progress
 from sandbox.hosts.pipes import frame
 from sandbox.hosts.stream import hear_of_image
+from sandbox.hosts.volumes import own_volume
 from sandbox.targets.dockerrun import ImageOrder
 
 IMAGES = "/var/cache/hintproof-images"
 """Where the volume is in every container of ours (Dockerfile: everybody may write there)."""
-
-LABEL = "hintproof.images"
 
 _ARGV = (PYTHON, "-I", "-m", "sandbox.hosts.unpack")
 _MEMORY_MB = 2048
@@ -51,7 +50,7 @@ def unpacked_in_volume(
         ImageError: it cannot be unpacked.
         ContainerLostError: Docker or the container went away.
     """
-    volume = _volume(docker, rung)
+    volume = own_volume(docker, rung, "images")
     digest = ""
     mounts = [Mount(volume, IMAGES, read_only=False, is_volume=True)]
     if order.is_archive:
@@ -82,16 +81,3 @@ def write_order(folder: str, order: ImageOrder, digest: str = "") -> bytes:
     """What an unpacking process is told: the image, its ``digest`` unless it is an archive, and where to unpack it."""
     wanted = {"folder": folder, "image": order.image, "digest": digest}
     return json.dumps({**wanted, "user": order.user, "groups": order.groups}).encode() + b"\n"
-
-
-def _volume(docker: Docker, rung: ContainerRung) -> str:
-    """The volume of those who run as this rung's user, made where it is missing."""
-    from docker.errors import APIError
-    from requests import RequestException
-
-    name = f"hintproof-images-{rung.user.replace(':', '-') or 'default'}"
-    try:
-        docker.client.api.create_volume(name, labels={LABEL: "1"})
-    except (APIError, RequestException) as error:
-        raise ContainerLostError(f"Docker cannot make the volume {name}: {error}") from error
-    return name

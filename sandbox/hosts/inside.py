@@ -35,7 +35,7 @@ def main() -> int:
     with tempfile.TemporaryDirectory(prefix="hintproof-", ignore_cleanup_errors=True) as scratch:
         leave = partial(_leave, scratch)
         try:
-            job = _at_home(read_job(first_line(orders)))
+            job = at_home(read_job(first_line(orders)))
             threading.Thread(target=until_it_ends, args=(orders, leave), daemon=True).start()
             _perform(job, Path(scratch), teller)
         except BrokenPipeError:
@@ -49,7 +49,7 @@ def main() -> int:
     return ExitCode.OK
 
 
-def _at_home(job: Job) -> Job:
+def at_home(job: Job) -> Job:
     """The job with this place's own programs after those that the client shows."""
     if job.environ is None:
         return job

@@ -88,7 +88,7 @@ def _investigate(job: Job, launch: Launch, folder: RunFolder, listener: Listener
 def _launched(job: Job, listener: Listener) -> Iterator[Launch]:
     """How the job's server is launched; its image, if it lies in one, stays unpacked for the length of the block."""
     if job.package is not None:
-        with _installed(job, job.package, listener) as layer:
+        with installed(job, job.package, listener) as layer:
             yield _of_package(job, job.package, layer)
         return
     if job.image is None:
@@ -114,8 +114,11 @@ def _launched(job: Job, listener: Listener) -> Iterator[Launch]:
 
 
 @contextmanager
-def _installed(job: Job, order: PackageOrder, listener: Listener) -> Iterator[Layer]:
-    """The layer of the job's package, which stays for the length of the block."""
+def installed(job: Job, order: PackageOrder, listener: Listener) -> Iterator[Layer]:
+    """The layer of the job's package, which stays for the length of the block: installed now, where it is not yet.
+
+    Raises InstallError, NoSandboxError.
+    """
     if job.layer is not None:
         yield job.layer
         return

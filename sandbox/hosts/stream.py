@@ -30,6 +30,7 @@ from sandbox.events import Event, Listener
 from sandbox.evidence.codec import decode, encode
 from sandbox.evidence.runs import RunFolder
 from sandbox.hosts.job import ANSWERS, Answer, Job
+from sandbox.targets.layers import Layer
 
 _PIECE = 8 << 20
 """Bytes of a file that go into one line; a longer file is sent in several."""
@@ -113,6 +114,10 @@ class Teller:
         """Tell of an image that is unpacked now (UnpackedImage.encode)."""
         self._say({"unpacked": image})
 
+    def layer(self, layer: Layer) -> None:
+        """Tell of a package that is installed now."""
+        self._say({"layer": encode(layer)})
+
     def version(self) -> None:
         """Tell of which version this engine is, where the client is of another."""
         self._say({"version": sandbox.__version__})
@@ -153,8 +158,8 @@ def hear(
             files.take(told)
         elif isinstance(told, _Answered):
             return told.answer
-        elif isinstance(told, _OfAnImage):
-            raise StreamError(_strange("an image where none was asked for"))
+        elif isinstance(told, _OfAnImage | Layer):
+            raise StreamError(_strange("an image or a package where none was asked for"))
         else:
             listener(told)
     return None
@@ -174,10 +179,27 @@ def hear_of_image(lines: Iterable[bytes], send: Callable[[], None], listener: Li
             if told.unpacked:
                 return told.unpacked
             send()
-        elif isinstance(told, _Piece | _Answered):
+        elif isinstance(told, _Piece | _Answered | Layer):
             raise StreamError(_strange("an answer where an image was asked for"))
         else:
             listener(told)
+    return None
+
+
+def hear_of_layer(lines: Iterable[bytes], listener: Listener) -> Layer | None:
+    """Take what an installing process tells until it has the layer; None where the stream ends before that.
+
+    Raises as :func:`hear` does.
+    """
+    for line in lines:
+        told = _read(line, None)
+        if isinstance(told, HintproofError):
+            raise told
+        if isinstance(told, Layer):
+            return told
+        if isinstance(told, _Piece | _Answered | _OfAnImage):
+            raise StreamError(_strange("an answer where a package was asked for"))
+        listener(told)
     return None
 
 
@@ -204,7 +226,7 @@ class _Piece:
 
 def _read(
     line: bytes, answer: type[Answer] | None, engine: str = _IN_A_CONTAINER
-) -> Event | _Piece | _Answered | _OfAnImage | HintproofError:
+) -> Event | _Piece | _Answered | _OfAnImage | Layer | HintproofError:
     try:
         match json.loads(line):
             case {"event": str(kind), "data": data} if kind in _EVENTS:
@@ -217,6 +239,8 @@ def _read(
                 return _OfAnImage()
             case {"unpacked": str(text)} if text:
                 return _OfAnImage(text)
+            case {"layer": data}:
+                return decode(Layer, data)
             case {"version": str(version)}:
                 return ImageMissingError(
                     f"the container's image holds hintproof {version}, and this is {sandbox.__version__}",

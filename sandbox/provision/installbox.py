@@ -6,7 +6,7 @@ import os
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -38,7 +38,7 @@ _SETTLE_S = 3.0
 def install(plan: InstallPlan, into: Path, *, cancelled: Callable[[], bool] = lambda: False) -> Installed:
     """Run the plan's command in a box of its own, and copy the folder that it made to ``into``.
 
-    ``into`` is an empty folder of the caller's, who removes it when nothing is to be kept. ``cancelled`` is asked some times a second;
+    ``into`` is an empty folder of the caller's, who removes it when nothing is to be kept; an empty folder stands beside it meanwhile. ``cancelled`` is asked some times a second;
     the box is ended when it says so. What the command does is data, however it ends. Any thread may call it; it blocks.
 
     Raises:
@@ -55,11 +55,12 @@ def install(plan: InstallPlan, into: Path, *, cancelled: Callable[[], bool] = la
             raise CancelledError("the installation was cancelled")
 
     started = time.monotonic()
-    with _launched(plan) as (box, exchanges):
+    with _launched(plan, into) as (box, exchanges):
         with _collecting(plan, box) as collector:
             watching = Watching(box, exchanges, apart=(plan.folder, *plan.aside))
             collector.collect(watching.observed())
-            os.write(box.stdin, b"go\n")
+            with suppress(BrokenPipeError):  # a box whose first folder is not there has ended already
+                os.write(box.stdin, b"go\n")
             stopped = _wait(box, watching, started + plan.seconds, plan.seconds, check)
             _settle(box, watching)
             limits = tuple(box.limits_hit())
@@ -88,32 +89,29 @@ def install(plan: InstallPlan, into: Path, *, cancelled: Callable[[], bool] = la
 
 
 @contextmanager
-def _launched(plan: InstallPlan) -> Iterator[tuple[Box, ExchangeLog]]:
+def _launched(plan: InstallPlan, into: Path) -> Iterator[tuple[Box, ExchangeLog]]:
     with (
         closing(World.start()) as world,
         Launcher.start() as launcher,
-        tempfile.TemporaryDirectory(prefix="hintproof-install-") as scratch,
+        # Beside what is made: whoever removes that after a crash removes this.
+        tempfile.TemporaryDirectory(prefix="empty-", dir=into.parent) as empty,
     ):
         warden, exchanges = world.attach("install", relay=plan.hosts, addresses=plan.addresses)
         with closing(exchanges):
             try:
-                box = launcher.launch(_box_plan(plan, scratch), warden)
+                box = launcher.launch(_box_plan(plan, empty), warden)
             finally:
                 os.close(warden)
             with box:
                 yield box, exchanges
 
 
-def _box_plan(plan: InstallPlan, scratch: str) -> BoxPlan:
+def _box_plan(plan: InstallPlan, empty: str) -> BoxPlan:
     decoys = _decoys() if plan.canaries else _Decoys()
     certificates = plan.certificates
     if certificates is None:
         certificates = machine_certificates(os.environ)
     own = (plan.folder, *plan.aside)
-    empty = []
-    for number, at in enumerate(own):
-        os.mkdir(lower := f"{scratch}/{number}", 0o755)
-        empty.append(Exposure(lower, at))
     seeds = {
         seed.path: seed
         for seed in (
@@ -127,7 +125,7 @@ def _box_plan(plan: InstallPlan, scratch: str) -> BoxPlan:
         argv=("/bin/sh", "-c", _GATE, "sh", *plan.argv),
         env={**World.environment, **decoys.environment, **plan.env},
         cwd=plan.cwd or plan.folder,
-        exposures=(*plan.exposures, *empty),
+        exposures=(*plan.exposures, *(Exposure(empty, at) for at in own)),
         seeds=tuple(seeds[path] for path in sorted(seeds)),
         canaries=tuple(path for path in decoys.paths if path in seeds),
         limits=plan.limits,

@@ -15,6 +15,7 @@ from sandbox.hosts.closure import look
 from sandbox.hosts.job import Job, Task
 from sandbox.hosts.mounts import Bind, Sight, View, arrange
 from sandbox.targets.dockerrun import image_order
+from sandbox.targets.orders import Ecosystem, PackageOrder
 
 REAL = ROOT / ".real"
 
@@ -260,3 +261,15 @@ def test_an_images_server_is_shown_what_is_mounted_named_or_exposed(home: Path) 
     assert targets(mounted) == [str(data), str(lib)]
     assert targets(view("oci:srv", str(notes), "p")) == [str(lib), str(notes)]
     assert targets(view("run", str(notes), image="srv")) == [str(lib), str(notes)]
+
+
+def test_a_packages_server_is_shown_what_its_arguments_name(home: Path) -> None:
+    cwd = made(home / "p" / "notes.txt").parent
+    data, lib = (made(home / name / "x").parent for name in ("data", "lib"))
+    order = PackageOrder(Ecosystem.NPM, "a-server", arguments=(str(data), str(home)))
+    job = Job(Task.VERIFY, ("npm:a-server", str(data)), str(cwd), Settings(expose=(lib,)), package=order)
+
+    sight = look(job, {"HOME": str(home), "PATH": "/usr/bin", "SECRET": "x"})
+
+    assert targets(sight.view) == [str(data), str(lib), str(cwd)]
+    assert sight.job.environ == {"HOME": str(home)}

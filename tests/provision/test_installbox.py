@@ -192,6 +192,19 @@ def test_a_command_that_is_not_there_is_told(run: Run) -> None:
     assert "no-such-installer" in installed.stderr
 
 
+def test_a_folder_to_begin_in_that_is_not_there_is_told(run: Run) -> None:
+    installed = run("", cwd="/no/such/folder")
+
+    assert installed.status == 127
+    assert "/no/such/folder" in installed.stderr
+
+
+def test_nothing_is_left_beside_what_is_kept(run: Run, kept: Path) -> None:
+    run("pass")
+
+    assert os.listdir(kept.parent) == ["kept"]
+
+
 def test_a_command_ends_with_its_time(run: Run) -> None:
     installed = run("print('began', flush=True); time.sleep(600)", seconds=4)
 
