@@ -49,8 +49,9 @@ class CopyRules:
 def copy_tree(source: int, target: str, rules: CopyRules) -> Tree:
     """Copy what lies beneath the folder descriptor ``source`` into the empty folder ``target``.
 
-    Permission bits and times of modification are kept, set-id bits are not; the owner can always read what is copied. Files that
-    are one (hard links) stay one. Everything belongs to the caller.
+    Permission bits and times of modification are kept, set-id bits are not. The owner can always read what is copied, and what the
+    owner may read or run, everybody may: in some boxes the server is another user. Files that are one (hard links)
+    stay one. Everything belongs to the caller.
 
     Raises:
         InstallError: more than the rules allow, or ``target`` cannot be written.
@@ -137,7 +138,7 @@ class _Copying:
         if depth >= MOST_DEPTH:
             self._leave(shown, f"lies deeper than {MOST_DEPTH} folders")
             return
-        mode = stat.S_IMODE(facts.st_mode) & 0o777 | 0o700
+        mode = _mode(facts, 0o700)
         self._note("d", shown, f"{mode:o}")
         os.mkdir(name, 0o700, dir_fd=target)
         made = os.open(name, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=target)
@@ -154,7 +155,7 @@ class _Copying:
             os.link(first[0], name, src_dir_fd=self._root, dst_dir_fd=target, follow_symlinks=False)
             self._note("f", shown, first[1])
             return
-        mode = stat.S_IMODE(facts.st_mode) & 0o777 | 0o400
+        mode = _mode(facts, 0o400)
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
         made = os.open(name, flags, 0o600, dir_fd=target)
         try:
@@ -199,6 +200,11 @@ class _Copying:
         for part in (kind, path, what):
             data = os.fsencode(part)
             self._sum.update(len(data).to_bytes(4, "big") + data)
+
+
+def _mode(facts: os.stat_result, least: int) -> int:
+    mode = stat.S_IMODE(facts.st_mode) & 0o777 | least
+    return mode | (mode & 0o500) >> 3 | (mode & 0o500) >> 6
 
 
 def stays(points: str, depth: int, root: str, shown: Iterable[str]) -> bool:

@@ -65,15 +65,18 @@ def test_files_keep_content_mode_and_time(made: Path, kept: Path, copy: Copy) ->
     assert (tree.entries, tree.size, tree.left_out_count) == (3, 20, 0)
 
 
-def test_what_is_copied_can_always_be_read_and_never_gives_powers(made: Path, kept: Path, copy: Copy) -> None:
+def test_what_is_copied_can_be_read_by_every_server_and_gives_no_powers(made: Path, kept: Path, copy: Copy) -> None:
     (made / "tool").write_bytes(b"x")
-    (made / "tool").chmod(0o6711)
+    (made / "tool").chmod(0o6710)
+    (made / "key").write_bytes(b"x")
+    (made / "key").chmod(0o200)
     (made / "box").mkdir(mode=0o755)
     (made / "box").chmod(0o3555)
 
     copy()
 
-    assert stat.S_IMODE((kept / "tool").stat().st_mode) == 0o711
+    assert stat.S_IMODE((kept / "tool").stat().st_mode) == 0o755
+    assert stat.S_IMODE((kept / "key").stat().st_mode) == 0o644
     assert stat.S_IMODE((kept / "box").stat().st_mode) == 0o755
 
 
