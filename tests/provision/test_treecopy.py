@@ -65,7 +65,9 @@ def test_files_keep_content_mode_and_time(made: Path, kept: Path, copy: Copy) ->
     assert (tree.entries, tree.size, tree.left_out_count) == (3, 20, 0)
 
 
-def test_what_is_copied_can_be_read_by_every_server_and_gives_no_powers(made: Path, kept: Path, copy: Copy) -> None:
+def test_what_is_copied_can_be_read_by_every_server_and_gives_no_powers(
+    made: Path, kept: Path, copy: Copy
+) -> None:
     (made / "tool").write_bytes(b"x")
     (made / "tool").chmod(0o6710)
     (made / "key").write_bytes(b"x")
