@@ -42,14 +42,27 @@ class TargetNotFoundError(UsageError):
     """The target's command, package or file is not on this machine."""
 
 
+class NeedsInputError(UsageError):
+    """A server needs values that only the user can give; ``names`` are what it calls them."""
+
+    def __init__(self, message: str, names: tuple[str, ...] = ()) -> None:
+        super().__init__(message)
+        self.names = names
+
+
+class BundleError(UsageError):
+    """A bundle (.mcpb) cannot be unpacked: damaged, hostile or too large."""
+
+
 class RunNotFoundError(UsageError):
     """A run or a finding id that is not in the run folder."""
 
 
 class ServerStartError(HintproofError):
-    """The server exited, or never spoke MCP, before its tools were listed."""
+    """The server exited, or never spoke MCP, before its tools were listed; ``said`` is the end of its standard error."""
 
     exit_code = ExitCode.SERVER_UNREACHABLE
+    said: str = ""
 
 
 class ImageError(HintproofError):

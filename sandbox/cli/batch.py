@@ -15,7 +15,7 @@ from typing import Any
 import click
 
 from sandbox.cli.options import DEFAULT_RUNS, command_words
-from sandbox.cli.setup import invocation, launch_flags, run_record, runs_folder
+from sandbox.cli.setup import invocation, launch_flags, refuse_missing, run_record, runs_folder, values_of
 from sandbox.cli.targets import Named, named_targets
 from sandbox.errors import ExitCode, UsageError
 from sandbox.evidence.batches import BatchFolder, BatchRecord, new_batch, open_batch
@@ -65,7 +65,7 @@ def verify_several(
         names=tuple(each.name for each in named),
         keys=tuple(map(key_of, todo)),
         started_at=time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
-        invocation=_masked_invocation(todo),
+        invocation=_masked_invocation(todo, options),
     )
     with new_batch(runs_folder(options), record) as folder:
         return _verify(folder, _tasks(folder, named, todo), jobs, shown, options)
@@ -91,7 +91,8 @@ def resume(batch: str, options: Mapping[str, Any], jobs: int, shown: Shown) -> i
         saved = {
             key: tuple(value) if isinstance(value, list) else value for key, value in record.options.items()
         }
-        given = {**saved, "env": env, "runs": options.get("runs")}
+        refuse_missing(record.options.get("values", ()), options.get("values") or ())
+        given = {**saved, "env": env, "values": options.get("values") or (), "runs": options.get("runs")}
         cwd = Path(record.cwd)
         named = named_targets(record.words, files, given, cwd, record.command)
         todo = [
@@ -182,6 +183,6 @@ class _Silent:
         pass
 
 
-def _masked_invocation(jobs: Sequence[Job]) -> tuple[str, ...]:
+def _masked_invocation(jobs: Sequence[Job], options: Mapping[str, Any]) -> tuple[str, ...]:
     variables = {name: value for job in jobs for name, value in job.variables.items()}
-    return invocation(variables)
+    return invocation(variables, values_of(options))

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from sandbox.cli.options import ServerCommand, launch_options, output_options, probe_options, server_command
+from sandbox.cli.options import ServerCommand, launch_options, output_options, probe_options, split_tool
 from sandbox.cli.setup import job_for, listening, run_folder
 from sandbox.errors import UsageError
 from sandbox.evidence.codec import encode
@@ -21,7 +21,7 @@ from sandbox.report.timeline import render_timeline
 
 
 @click.command("investigate", cls=ServerCommand)
-@click.argument("words", nargs=-1, required=True, metavar="TOOL")
+@click.argument("words", nargs=-1, metavar="TOOL")
 @click.option(
     "--args", "arguments", metavar="JSON", help="The arguments to call it with (default: generated)."
 )
@@ -36,9 +36,8 @@ def command(
     Exit code 1 when the tool's behaviour contradicts one of its hints, as for verify.
     """
     given = _arguments(arguments)
-    *target, tool = words
-    command = server_command(tuple(target))
-    job = job_for(Task.INVESTIGATE, command, options, tool=tool, arguments=given)
+    named, tool = split_tool(words, needed=True)
+    job = job_for(Task.INVESTIGATE, named, options, tool=tool, arguments=given)
     with run_folder(job, options) as folder, listening(quiet, job.secrets) as listener:
         found = perform(job, folder, listener)
     assert isinstance(found, Investigation)

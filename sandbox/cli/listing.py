@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from sandbox.cli.options import ServerCommand, is_target, launch_options, server_command
+from sandbox.cli.options import ServerCommand, launch_options, server_command, split_tool
 from sandbox.cli.setup import job_for, listening
 from sandbox.errors import UsageError
 from sandbox.hosts.choose import perform
@@ -23,12 +23,12 @@ _SENT_SHOWN = 4000
 
 
 @click.command("list", cls=ServerCommand)
-@click.argument("target", nargs=-1)
+@click.argument("targets", nargs=-1, metavar="TARGET")
 @launch_options
 @click.option("--json", "as_json", is_flag=True, help="The raw definitions as JSON on standard output.")
-def list_command(target: tuple[str, ...], as_json: bool, **options: Any) -> None:
+def list_command(targets: tuple[str, ...], as_json: bool, **options: Any) -> None:
     """List a server's tools with the hints that it declares, from the raw bytes. Nothing is called."""
-    job = job_for(Task.LIST, server_command(target), options)
+    job = job_for(Task.LIST, server_command(targets), options)
     listing = _listing(job)
     if as_json:
         _print_json({"tools": [tool.definition for tool in listing.tools]}, job)
@@ -51,15 +51,13 @@ def arguments_command(words: tuple[str, ...], as_json: bool, **options: Any) -> 
 
     During a run, values learned from earlier replies are used as well.
     """
-    target, tool = words[:-1], words[-1] if words else None
-    if tool is not None and is_target(tool):  # a target whose tools are all asked for
-        target, tool = words, None
-    job = job_for(Task.LIST, server_command(target), options, proposals=True)
+    named, tool = split_tool(words, needed=False)
+    job = job_for(Task.LIST, named, options, proposals=True)
     listing = _listing(job)
     names = [item.name for item in listing.tools]
-    if tool is not None and tool not in names:
+    if tool and tool not in names:
         raise UsageError(f"The server lists no tool {tool!r}. It lists: {', '.join(names)}.")
-    chosen = {name: listing.proposals[name] for name in names if tool in (None, name)}
+    chosen = {name: listing.proposals[name] for name in names if tool in ("", name)}
     if as_json:
         data = {
             name: [{"label": p.label, "arguments": p.arguments, "origin": p.origin} for p in proposals]

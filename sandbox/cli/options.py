@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -31,9 +32,12 @@ class ServerCommand(click.Command):
         return super().parse_args(ctx, args)
 
     def collect_usage_pieces(self, ctx: click.Context) -> list[str]:
-        """The usage line, with the server's command at its end; no word before it can name a target yet."""
-        pieces = [piece for piece in super().collect_usage_pieces(ctx) if "TARGET" not in piece]
-        return [*pieces, "npm:NAME | pypi:NAME | oci:IMAGE | -- COMMAND..."]
+        """The usage line in both forms: with a target, whose server's arguments may follow, or with a command."""
+        options, *words = super().collect_usage_pieces(ctx)
+        tool = next((word for word in words if "TOOL" in word), "")
+        target = next((word for word in words if "TARGET" in word), "TARGET")
+        pieces = [options, target, tool, "[-- ARGUMENTS...]", "|", options, tool, "-- COMMAND..."]
+        return [piece for piece in pieces if piece]
 
 
 def command_words(context: click.Context | None = None) -> tuple[str, ...]:
@@ -42,34 +46,64 @@ def command_words(context: click.Context | None = None) -> tuple[str, ...]:
     return words
 
 
-def server_command(named: tuple[str, ...] = (), command: tuple[str, ...] | None = None) -> tuple[str, ...]:
-    """The server's command: the words after ``--``, which are arguments where the word before it names an image or a
-    package.
+@dataclass(frozen=True, slots=True)
+class Words:
+    """What a command line names: the targets before ``--``, and the words after it (a command, or with a target its
+    server's arguments)."""
 
-    ``command`` takes the place of the words after ``--`` on the present command line. () where there is neither.
-    Raises click.UsageError for words before it that name no target.
+    targets: tuple[str, ...] = ()
+    command: tuple[str, ...] = ()
+
+    @classmethod
+    def of_words(cls, words: Sequence[str]) -> Words:
+        """Targets, ``--`` and a command in one line; without ``--`` a command, or one target and its arguments."""
+        if "--" in words:
+            at = list(words).index("--")
+            return cls(tuple(words[:at]), tuple(words[at + 1 :]))
+        if words and is_target(words[0]):
+            return cls(tuple(words[:1]), tuple(words[1:]))
+        return cls((), tuple(words))
+
+
+def server_command(targets: tuple[str, ...] = (), command: tuple[str, ...] | None = None) -> Words:
+    """What this command line names: ``targets`` are the words before ``--`` that are to name servers; ``command`` takes
+    the place of the words after it on the present command line."""
+    return Words(targets, command_words() if command is None else command)
+
+
+def split_tool(words: tuple[str, ...], *, needed: bool) -> tuple[Words, str]:
+    """The server and the tool in ``TARGET TOOL``, or in ``TOOL`` before a command after ``--``.
+
+    The tool is "" where it is not ``needed`` and none is named. Raises click.UsageError for a target that stands
+    after its tool, and for further words.
     """
-    command = command_words() if command is None else command
-    if named and is_target(named[0]):
-        if len(named) > 1:
-            raise click.UsageError(f"Unexpected {named[1]!r}: the server's own arguments come after --.")
-        return (named[0], *command)
-    if command and named:
-        raise click.UsageError(f"Unexpected {named[0]!r}: name the target once, as a command after --.")
-    if named:
+    named = server_command()
+    how = f"{click.get_current_context().command_path} TARGET TOOL, or TOOL -- COMMAND"
+    if not words and needed:
+        raise click.UsageError(f"No tool named. Write {how}.")
+    first_is_target = bool(words) and (is_target(words[0]) or (len(words) > 1 and not is_target(words[1])))
+    if len(words) > 1 and not first_is_target:
+        raise click.UsageError(f"The target comes before the tool: {words[1]} {words[0]}.")
+    if len(words) > 2:
         raise click.UsageError(
-            f"{named[0]!r} is not a target that this version can launch. Name the server's command after --, "
-            f"such as: -- {' '.join(named)}"
+            f"Unexpected {words[2]!r}. Write {how}. The server's own arguments come after --."
         )
-    return command
+    if len(words) == 2:
+        return Words(words[:1], named.command), words[1]
+    if first_is_target and needed and not named.command:
+        raise click.UsageError(f"No tool named for {words[0]}. Write {how}.")
+    if first_is_target and not needed:
+        return Words(words, named.command), ""
+    if words and not named.command and needed:
+        raise click.UsageError(f"No target for the tool {words[0]}. Write {how}.")
+    return named, words[0] if words else ""
 
 
 def is_target(word: str) -> bool:
-    """Whether a word names a server by itself: an image or a package."""
-    from sandbox.targets.dockerrun import PREFIX  # commands that only read runs do without targets
-    from sandbox.targets.packagewords import names_package
+    """Whether a word names servers by itself: a package, an image, an address, or a file or folder that is there."""
+    from sandbox.targets.named import looks_like_target  # commands that only read runs do without targets
 
-    return word.startswith(PREFIX) or names_package(word)
+    return looks_like_target(word, Path.cwd())
 
 
 runs_option = click.option(
@@ -111,6 +145,13 @@ _LAUNCH = (
         multiple=True,
         metavar="KEY[=VALUE]",
         help="A variable for the server; without a value, the one of this shell. Redacted in every output.",
+    ),
+    click.option(
+        "--set",
+        "values",
+        multiple=True,
+        metavar="NAME=VALUE",
+        help="A value for an argument or input that a target's file asks for. Redacted as those of -e.",
     ),
     click.option("--expose", multiple=True, metavar="DIR", help="A folder that the server may read as well."),
     click.option("--transport", metavar="stdio|http", help="How to speak to the server (default stdio)."),

@@ -8,8 +8,8 @@ from typing import Any
 
 import click
 
-from sandbox.cli.options import runs_option
-from sandbox.cli.setup import job_for, listening
+from sandbox.cli.options import Words, runs_option
+from sandbox.cli.setup import job_for, listening, refuse_missing
 from sandbox.errors import ExitCode
 from sandbox.evidence.runs import load_record
 from sandbox.hosts.choose import perform
@@ -33,13 +33,22 @@ from sandbox.saved import find_saved
     metavar="KEY[=VALUE]",
     help="Values of the run's -e, which are never saved.",
 )
-def command(finding: str, runs: Path, env: tuple[str, ...]) -> int:
+@click.option(
+    "--set",
+    "values",
+    multiple=True,
+    metavar="NAME=VALUE",
+    help="Values of the run's --set, which are never saved.",
+)
+def command(finding: str, runs: Path, env: tuple[str, ...], values: tuple[str, ...]) -> int:
     """Make the calls of one FINDING again in a fresh box, on the host of its run. Exit code 1: seen again. 0: not."""
     folder, saved = find_saved(runs, finding)
     record = load_record(folder)
-    options: dict[str, Any] = {**record.launch, "env": env}
+    options: dict[str, Any] = {**record.launch, "env": env, "values": values}
     cwd = Path(options.pop("cwd", "."))
-    job = job_for(Task.REPLAY, record.command, options, cwd=cwd, finding=saved)
+    refuse_missing(record.launch.get("values", ()), values)
+    named = Words.of_words(options.pop("words", record.command))
+    job = job_for(Task.REPLAY, named, options, cwd=cwd, finding=saved)
     needed = [name for name in record.launch.get("env", ()) if name not in job.variables]
     if needed:
         raise click.UsageError(f"The run was given {', '.join(needed)}; give it again with -e {needed[0]}.")

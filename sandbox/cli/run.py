@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from sandbox.cli.options import host_option, quiet_option, runs_option
+from sandbox.cli.options import Words, host_option, quiet_option, runs_option
 from sandbox.cli.setup import job_for
 from sandbox.cli.verify import verify_job
 from sandbox.errors import ExitCode
@@ -38,7 +38,9 @@ def command(scenarios: tuple[Path, ...], host: str | None, runs: Path, quiet: bo
         examples: dict[str, tuple[dict[str, Json], ...]] = {}
         for call in scenario.calls:
             examples[call.tool] = (*examples.get(call.tool, ()), dict(call.arguments))
-        job = job_for(Task.VERIFY, scenario.target, options, cwd=scenario.folder, examples=examples)
+        job = job_for(
+            Task.VERIFY, Words.of_words(scenario.target), options, cwd=scenario.folder, examples=examples
+        )
         return verify_job(job, options, quiet=quiet)
 
     secrets: list[str] = click.get_current_context().obj or []

@@ -7,24 +7,26 @@ import os
 import shlex
 import sys
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import click
 
-from sandbox.cli.options import DEFAULT_RUNS
-from sandbox.config import resolve_settings
+from sandbox.cli.options import DEFAULT_RUNS, Words
+from sandbox.config import Settings, resolve_settings
 from sandbox.events import Event, Listener
 from sandbox.evidence.runs import RunFolder, RunRecord, new_run_id
 from sandbox.hosts.job import Job, Task
 from sandbox.report.console import make_console
 from sandbox.report.escaping import MASK, Masker
 from sandbox.report.progress import progress
-from sandbox.targets.dockerrun import PREFIX, image_order
-from sandbox.targets.orders import PackageOrder
-from sandbox.targets.packagewords import missing_package, names_package, package_order
+from sandbox.targets.dockerrun import PREFIX
+from sandbox.targets.named import read_targets
+from sandbox.targets.needs import missing_from
+from sandbox.targets.orders import Given, Order, PackageOrder
+from sandbox.targets.packagewords import named_package
 
 _SETTINGS = frozenset(
     "host workspace env expose transport port path limits timeouts seed tools closed_world profile budget fail_on"
@@ -33,51 +35,137 @@ _SETTINGS = frozenset(
 
 
 def job_for(
-    task: Task,
-    command: tuple[str, ...],
-    options: Mapping[str, Any],
-    *,
-    cwd: Path | None = None,
-    **more: Any,
+    task: Task, named: Words, options: Mapping[str, Any], *, cwd: Path | None = None, **more: Any
 ) -> Job:
-    """A job from the options of the command line; ``more`` is what the task needs.
+    """The job for the one server that a command line names; ``more`` is what the task needs.
 
-    Raises UsageError and ConfigError where an option or a settings file is wrong, TargetNotFoundError for the
-    archive of an image that is not there.
+    Raises as :func:`orders_for` and :func:`job_of` do, and click.UsageError where several servers are named.
     """
     start = cwd or Path.cwd()
-    settings = resolve_settings(setting_flags(options), cwd=start, environ=os.environ)
-    order = image_order(command, image=options.get("image") or "", cwd=start)
-    if order is None and not command:
-        raise click.UsageError("No target. Name the server's command after --, such as: -- python server.py")
+    orders = orders_for(named, options, cwd=start)
+    if len(orders) > 1:
+        listed = ", ".join(order.name for order in orders[:20])
+        raise click.UsageError(f"{len(orders)} servers are named, and one is needed. Name one of: {listed}.")
+    return job_of(task, orders[0], options, cwd=start, **more)
+
+
+def orders_for(named: Words, options: Mapping[str, Any], *, cwd: Path) -> tuple[Order, ...]:
+    """The servers that a command line names, in its order; what they need is given by ``-e`` and ``--set``.
+
+    Raises UsageError and ConfigError where a word, a file, an option or a settings file is wrong,
+    TargetNotFoundError for a file that is not there.
+    """
+    settings = resolve_settings(setting_flags(options), cwd=cwd, environ=os.environ)
+    values = values_of(options)
+    keep_secret([*settings.env.values(), *(value for each in values.values() for value in each)])
+    image = options.get("image") or ""
+    return read_targets(named.targets, named.command, cwd=cwd, given=Given(settings.env, values), image=image)
+
+
+def job_of(
+    task: Task, order: Order, options: Mapping[str, Any], *, cwd: Path | None = None, **more: Any
+) -> Job:
+    """The job for one server. Options of the command line win over what its file says.
+
+    A server that cannot be run, or needs what only the user can give, has a job with that ``problem``. Raises UsageError
+    and ConfigError where an option is wrong.
+    """
+    start = cwd or Path.cwd()
+    keep_secret([*order.env.values(), *order.headers.values(), *order.secrets])
+    package = _package(order, options)
+    settings = _settings(order, options, start)
+    problem, lacking = _problem(order, settings)
     job = Job(
         task=task,
-        command=command if order is None else order.command,
-        cwd=str(start),
+        command=_command(order, package),
+        cwd=order.cwd,
         settings=settings,
-        image=order,
-        package=_package(command, options, start) if order is None else None,
+        image=order.image,
+        package=package,
         refresh=bool(options.get("refresh")),
+        words=order.words,
+        typed_in=str(start),
+        hidden=order.secrets,
+        notes=order.notes,
+        problem=problem,
+        lacking=lacking,
         **more,
     )
-    for option, value in (("--with", options.get("pins")), ("--refresh", job.refresh)):
-        if value and job.package is None:
+    keep_secret(job.secrets)
+    return dataclasses.replace(job, invocation=invocation(job.variables, values_of(options)))
+
+
+def _settings(order: Order, options: Mapping[str, Any], cwd: Path) -> Settings:
+    """The settings, with what the server's file says where the command line says nothing."""
+    settings = resolve_settings(setting_flags(options), cwd=cwd, environ=os.environ)
+    settings = dataclasses.replace(settings, env={**order.env, **settings.env})
+    if order.transport == "http" and not options.get("transport"):
+        port = settings.port or order.port or None
+        path = settings.path if options.get("path") or not order.path else order.path
+        settings = dataclasses.replace(settings, transport="http", port=port, path=path)
+    return settings
+
+
+def _problem(order: Order, settings: Settings) -> tuple[str, tuple[str, ...]]:
+    """Why the server cannot be run as it is ("" for nothing), and the names of what only the user can give."""
+    if order.problem:
+        return order.problem, ()
+    if order.needs:
+        return missing_from(order), tuple(need.name for need in order.needs)
+    if order.url:
+        return (
+            f"{order.name}: a server behind an address is nothing that a box can run. Name its package or its command.",
+            (),
+        )
+    if settings.transport == "http" and not settings.port:
+        return f"{order.name} listens on a port that its entry does not say. Give it with --port N.", (
+            "port",
+        )
+    return "", ()
+
+
+def _package(order: Order, options: Mapping[str, Any]) -> PackageOrder | None:
+    """The order's package, with what the options say of its installation."""
+    pins = tuple(options.get("pins") or ())
+    if order.package is not None:
+        scripts = order.package.scripts and not options.get("no_install_scripts")
+        return dataclasses.replace(order.package, pins=(*order.package.pins, *pins), scripts=scripts)
+    for option, value in (("--with", pins), ("--refresh", options.get("refresh"))):
+        if value:
             raise click.UsageError(
                 f"{option}: only for a package that hintproof installs, such as npm:NAME or pypi:NAME."
             )
-    keep_secret(job.secrets)
-    return dataclasses.replace(job, invocation=invocation(job.variables))
+    return None
 
 
-def _package(command: tuple[str, ...], options: Mapping[str, Any], cwd: Path) -> PackageOrder | None:
-    """The package that the target is, or that its runner would install."""
-    pins = tuple(options.get("pins") or ())
-    scripts = not options.get("no_install_scripts")
-    if names_package(command[0]):
-        return package_order(command, pins, scripts=scripts)
-    if sys.platform != "linux":  # what is installed is found out in the container
-        return None
-    return missing_package(command, cwd=cwd, environ=os.environ, pins=pins, scripts=scripts)
+def _command(order: Order, package: PackageOrder | None) -> tuple[str, ...]:
+    """The server's command as a person would type it."""
+    if order.image is not None:
+        return order.image.command
+    if package is None:
+        return order.command
+    return order.words[1:] if order.words[0] == "--" else (named_package(package), *package.arguments)
+
+
+def refuse_missing(then: Sequence[str], now: Sequence[str]) -> None:
+    """Raise click.UsageError for values of ``--set`` that a run had, by their names, and that are not given ``now``."""
+    given = {word.partition("=")[0] for word in now}
+    missing = [name for name in then if name not in given]
+    if missing:
+        raise click.UsageError(
+            f"The run was given {', '.join(missing)}; give it again with --set {missing[0]}=VALUE."
+        )
+
+
+def values_of(options: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:
+    """What ``--set`` gives, by name. Raises click.UsageError for a word that is not NAME=VALUE."""
+    found: dict[str, tuple[str, ...]] = {}
+    for word in options.get("values") or ():
+        name, equals, value = word.partition("=")
+        if not name or not equals:
+            raise click.UsageError(f"--set {name}: write NAME=VALUE.")
+        found[name] = (*found.get(name, ()), value)
+    return found
 
 
 def setting_flags(options: Mapping[str, Any]) -> dict[str, Any]:
@@ -89,7 +177,7 @@ def launch_flags(options: Mapping[str, Any]) -> dict[str, Any]:
     """Those of a command's options that decide what is done with a server, without values of ``-e``."""
     more = {name: options.get(name) for name in ("image", "pins", "no_install_scripts", "refresh")}
     names = [word.split("=", 1)[0] for word in options.get("env") or ()]
-    return {**setting_flags(options), **more, "env": names}
+    return {**setting_flags(options), **more, "env": names, "values": list(values_of(options))}
 
 
 def keep_secret(values: Iterable[str]) -> None:
@@ -127,6 +215,7 @@ def run_record(job: Job, options: Mapping[str, Any], run: str) -> RunRecord:
     flags = setting_flags(options)
     given = (word.split("=", 1)[0] for word in flags.get("env") or ())
     flags["env"] = list(dict.fromkeys([*given, *(job.image.env if job.image is not None else ())]))
+    flags["values"] = list(values_of(options))
     if job.image is not None and not job.command[0].startswith(PREFIX):
         flags["image"] = options.get("image")
     if job.package is not None:
@@ -138,7 +227,7 @@ def run_record(job: Job, options: Mapping[str, Any], run: str) -> RunRecord:
         invocation=job.invocation,
         seed=job.settings.seed,
         started_at=time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
-        launch={**flags, "cwd": job.cwd},
+        launch={**flags, "cwd": job.typed_in or job.cwd, "words": list(job.words or job.command)},
     )
 
 
@@ -162,9 +251,10 @@ def _silent(event: Event, /) -> None:
     del event
 
 
-def invocation(env: Mapping[str, str]) -> tuple[str, ...]:
-    """The command line of hintproof, without the values of ``-e``, whatever their length."""
+def invocation(env: Mapping[str, str], values: Mapping[str, tuple[str, ...]]) -> tuple[str, ...]:
+    """The command line of hintproof, without the values of ``-e`` and ``--set``, whatever their length."""
     words = ["hintproof", *sys.argv[1:]]
-    for name, value in env.items():
+    given = [*env.items(), *((name, value) for name, each in values.items() for value in each)]
+    for name, value in given:
         words = [word.replace(f"{name}={value}", f"{name}={MASK}") for word in words]
     return tuple(map(Masker([value for value in env.values() if value]), words))

@@ -11,10 +11,11 @@ from typing import Any
 import click
 from click.core import ParameterSource
 
-from sandbox.cli.options import ServerCommand, command_words, launch_options, probe_options, server_command
-from sandbox.cli.setup import job_for
+from sandbox.cli.options import ServerCommand, Words, command_words, launch_options, probe_options
+from sandbox.cli.setup import job_of, orders_for
 from sandbox.errors import HintproofError, UsageError
 from sandbox.hosts.job import Job, Task
+from sandbox.targets.orders import Order
 
 MOST_TARGETS = 999
 
@@ -25,15 +26,19 @@ _OF_THE_COMMAND = ("runs", "host")
 
 @dataclass(frozen=True, slots=True)
 class Named:
-    """One server that was named: for tables, as a command, and the options that hold for it alone or for all."""
+    """One server that was named, and the options that hold for it alone or for all."""
 
-    name: str
-    command: tuple[str, ...]
+    order: Order
     options: Mapping[str, Any]
 
+    @property
+    def name(self) -> str:
+        """What tables call it."""
+        return self.order.name
+
     def job(self, task: Task, cwd: Path, **more: Any) -> Job:
-        """The job of doing ``task`` with it. Raises as :func:`sandbox.cli.setup.job_for` does."""
-        return job_for(task, self.command, self.options, cwd=cwd, **more)
+        """The job of doing ``task`` with it. Raises as :func:`sandbox.cli.setup.job_of` does."""
+        return job_of(task, self.order, self.options, cwd=cwd, **more)
 
 
 def named_targets(
@@ -52,21 +57,16 @@ def named_targets(
     after = command_words() if command is None else command
     named: list[Named] = []
     if words or after or not files:
-        named += _of_words(words, after, options)
+        named += _of_words(Words(words, after), options, cwd)
     for file in files:
-        named += _of_file(cwd / file, options)
+        named += _of_file(cwd / file, options, cwd)
     if len(named) > MOST_TARGETS:
         raise UsageError(f"{len(named)} servers are named, and one command takes at most {MOST_TARGETS}.")
     return named
 
 
-def _of_words(words: tuple[str, ...], command: tuple[str, ...], options: Mapping[str, Any]) -> list[Named]:
-    if len(words) < 2:
-        whole = server_command(words, command)
-        return [Named(shlex.join(whole), whole, options)]
-    if command:
-        raise click.UsageError("Words after -- belong to one target, and several are named before it.")
-    return [Named(word, server_command((word,), ()), options) for word in words]
+def _of_words(words: Words, options: Mapping[str, Any], cwd: Path) -> list[Named]:
+    return [Named(order, options) for order in orders_for(words, options, cwd=cwd)]
 
 
 @click.command("line", cls=ServerCommand)
@@ -77,7 +77,7 @@ def _line() -> None:
     """A line of a file: what would stand after ``hintproof verify``."""
 
 
-def _of_file(path: Path, options: Mapping[str, Any]) -> Iterator[Named]:
+def _of_file(path: Path, options: Mapping[str, Any], folder: Path) -> Iterator[Named]:
     found = False
     for number, words in _lines(path):
         found = True
@@ -92,7 +92,7 @@ def _of_file(path: Path, options: Mapping[str, Any]) -> Iterator[Named]:
             wrong = [key for key in own if key in _OF_THE_COMMAND]
             if wrong:
                 raise click.UsageError(f"--{wrong[0]} holds for all targets; give it on the command line.")
-            yield from _of_words(target, command_words(context), _merged(options, own))
+            yield from _of_words(Words(target, command_words(context)), _merged(options, own), folder)
         except click.exceptions.Exit as error:
             raise UsageError(f"{path}:{number}: a line names a target.") from error
         except click.ClickException as error:

@@ -32,7 +32,7 @@ from sandbox.report.terminal import render_report
 
 
 @click.command("verify", cls=ServerCommand)
-@click.argument("target", nargs=-1)
+@click.argument("target", nargs=-1, metavar="TARGET...")
 @several_options
 @click.option("--resume", metavar="ID", help="Go on with a batch of several targets (an id, or `last`).")
 @launch_options
@@ -74,7 +74,7 @@ def command(
 
 def _resumed(batch: str, target: tuple[str, ...], options: Mapping[str, Any], jobs: int, shown: Shown) -> int:
     context = click.get_current_context()
-    ours = {"runs", "env", "jobs", "resume", "as_json", "quiet", "verbose"}
+    ours = {"runs", "env", "values", "jobs", "resume", "as_json", "quiet", "verbose"}
     given = [
         parameter.opts[0]
         for parameter in context.command.params

@@ -24,6 +24,7 @@ def perform(job: Job, folder: RunFolder | None, listener: Listener) -> Answer:
         NoSandboxError: there is no sandbox on that host; for ``auto`` on neither, with both reasons.
         HintproofError: as the local host does.
     """
+    job.check()
     if job.settings.host == "auto":
         answer = _on_the_first(job, folder, listener)
     else:

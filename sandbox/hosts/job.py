@@ -9,6 +9,7 @@ from enum import StrEnum
 from typing import TypeAlias
 
 from sandbox.config import Settings
+from sandbox.errors import NeedsInputError, TargetNotFoundError
 from sandbox.model import Investigation, Json, Listing, Replay, Report, SavedFinding
 from sandbox.policy import Profile, profile_named
 from sandbox.targets.dockerrun import ImageOrder
@@ -49,6 +50,10 @@ class Job:
     where the server is a package to be installed for it, ``layer`` that package where it is installed already;
     ``refresh`` asks for a new installation.
 
+    ``words`` name the server again on a command line typed in ``typed_in`` (after ``--`` a command); ``hidden`` are
+    values among the rest that no output may show; ``notes`` are sentences for the report. ``problem`` says
+    why the server cannot be run as it is ("" for nothing), ``lacking`` names what only the user can give.
+
     By task: ``examples`` are argument sets of the user by tool (verify); ``tool`` and ``arguments`` say what
     to call (investigate; None: generated arguments); ``proposals`` asks for the arguments that would be sent
     (list); ``finding`` is what to run again (replay).
@@ -64,6 +69,12 @@ class Job:
     stands_for: tuple[str, ...] = ()
     image: ImageOrder | None = None
     unpacked: str = ""
+    words: tuple[str, ...] = ()
+    typed_in: str = ""
+    hidden: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+    problem: str = ""
+    lacking: tuple[str, ...] = ()
     package: PackageOrder | None = None
     layer: Layer | None = None
     refresh: bool = False
@@ -73,6 +84,13 @@ class Job:
     proposals: bool = False
     finding: SavedFinding | None = None
 
+    def check(self) -> None:
+        """Raise TargetNotFoundError or NeedsInputError where the server cannot be run as it is."""
+        if self.lacking:
+            raise NeedsInputError(self.problem, self.lacking)
+        if self.problem:
+            raise TargetNotFoundError(self.problem)
+
     @property
     def profile(self) -> Profile:
         """The profile asked for."""
@@ -80,13 +98,15 @@ class Job:
 
     @property
     def target(self) -> str:
-        """The command in one line, as a shell would take it."""
-        return shlex.join(self.command)
+        """What the user named in one line, as a shell would take it: a target, or the command."""
+        named = self.words if self.words and self.words[0] != "--" else self.command
+        return shlex.join(named)
 
     @property
     def secrets(self) -> tuple[str, ...]:
-        """Values that no output may show: those given with ``-e``, hintproof's own or that of ``docker run``."""
-        return tuple(value for value in self.variables.values() if value)
+        """Values that no output may show: those given with ``-e``, hintproof's own or that of ``docker run``, and those
+        of the server's file."""
+        return tuple(value for value in (*self.variables.values(), *self.hidden) if value)
 
     @property
     def variables(self) -> Mapping[str, str]:

@@ -18,6 +18,7 @@ from sandbox.errors import NoSandboxError, ServerStartError, TargetNotFoundError
 from sandbox.events import Listener, Progress
 from sandbox.evidence.content import ContentStore
 from sandbox.evidence.runs import RunFolder
+from sandbox.hosts.asked import asked_again
 from sandbox.hosts.job import Answer, Job, Task
 from sandbox.investigate import investigate
 from sandbox.linux.namespaces import server_owner
@@ -38,6 +39,9 @@ from sandbox.targets.packages import package_launch
 from sandbox.targets.resolve import resolve
 from sandbox.verify import VerifyOptions, verify
 
+_MOST_TRIES = 8
+"""Made-up values with which a server is started again, one after the other if it asks for one at a time."""
+
 
 def perform(job: Job, folder: RunFolder | None, listener: Listener) -> Answer:
     """Do a job here. Evidence goes to ``folder``, which the tasks ``verify`` and ``investigate`` need.
@@ -50,7 +54,22 @@ def perform(job: Job, folder: RunFolder | None, listener: Listener) -> Answer:
         ServerStartError: the server could not be started or spoken to.
         NothingVerifiedError: it lists no tools, or none of those asked for.
     """
-    with _launched(job, listener) as launch:
+    tried: tuple[str, ...] = ()
+    while True:
+        try:
+            return _perform(job, folder, listener)
+        except ServerStartError as error:
+            again = asked_again(job, error, tried) if len(tried) < _MOST_TRIES else None
+            if again is None:
+                raise
+            job, names = again
+            tried = (*tried, *names)
+            listener(Progress(f"starting the server again with made-up values for {', '.join(names)}"))
+
+
+def _perform(job: Job, folder: RunFolder | None, listener: Listener) -> Answer:
+    with _launched(job, listener) as resolved:
+        launch = dataclasses.replace(resolved, notes=(*job.notes, *resolved.notes))
         match job.task:
             case Task.LIST:
                 listener(Progress("starting the server"))

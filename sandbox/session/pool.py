@@ -79,13 +79,13 @@ class SessionPool:
         self._spares = 0
 
     async def _first(self) -> Session:
-        refusals: list[str] = []
+        refusals: list[ServerStartError] = []
         for era in _ERAS:
             task = self._start(era)
             try:
                 session = await task.ready()
             except ServerStartError as error:
-                refusals.append(str(error))
+                refusals.append(error)
                 if not getattr(error, "other_era", True):
                     raise
                 continue
@@ -93,7 +93,7 @@ class SessionPool:
             self._used[session] = task
             self._keep_warm()
             return session
-        raise ServerStartError(refusals[0])
+        raise refusals[0]
 
     def _start(self, era: str) -> SessionTask:
         if self._tasks is None:

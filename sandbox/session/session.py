@@ -217,7 +217,7 @@ def _launch(ground: Ground) -> tuple[Box, ExchangeLog]:
 
 
 def _with_stderr(error: ServerStartError, box: Box, program: str) -> ServerStartError:
-    tail = box.stderr_tail().strip()
+    tail = error.said = box.stderr_tail().strip()
     if tail:
         lines = [f"  {line[-_LINE_SHOWN:]}" for line in tail.splitlines()[-_LINES_SHOWN:]]
         told = [str(error), "The last lines of its standard error:", *lines]

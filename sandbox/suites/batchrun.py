@@ -35,7 +35,9 @@ def key_of(job: Job) -> str:
     image = job.image
     if image is not None:
         image = dataclasses.replace(image, env=dict.fromkeys(image.env, ""))
-    plain = dataclasses.replace(job, settings=settings, image=image, invocation=(), run="", environ=None)
+    plain = dataclasses.replace(
+        job, settings=settings, image=image, invocation=(), run="", environ=None, hidden=()
+    )
     text = json.dumps(encode(plain), sort_keys=True)
     return blake2b(text.encode(), digest_size=16).hexdigest()
 

@@ -43,7 +43,8 @@ class Need:
     """Something that a server asks for and that nobody has given: ``name`` as the server knows it.
 
     ``kind`` is ``env``, ``argument`` or ``input``; ``why`` a sentence of the server's or its file's; ``default`` and
-    ``choices`` what is acceptable ("" and () where nothing is known). A ``secret`` one is filled with a canary.
+    ``choices`` what is acceptable ("" and () where nothing is known); ``form`` is ``string``, ``number``, ``boolean``,
+    ``file`` or ``directory``, "" where nothing is known. A ``secret`` one is filled with a canary.
     """
 
     kind: str
@@ -52,6 +53,7 @@ class Need:
     secret: bool = False
     default: str = ""
     choices: tuple[str, ...] = ()
+    form: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,4 +79,16 @@ class Order:
     port: int = 0
     path: str = ""
     needs: tuple[Need, ...] = ()
+    secrets: tuple[str, ...] = ()
+    problem: str = ""
     notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """What the user gives on the command line for all servers named in it: variables of ``-e``, and the values of
+    ``--set`` by name (a name given several times has several).
+    """
+
+    env: Mapping[str, str] = field(default_factory=dict)
+    values: Mapping[str, tuple[str, ...]] = field(default_factory=dict)

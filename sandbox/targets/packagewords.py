@@ -37,6 +37,13 @@ def package_order(words: Sequence[str], pins: Sequence[str] = (), *, scripts: bo
     return dataclasses.replace(order, pins=tuple(pins), arguments=tuple(words[1:]), scripts=scripts)
 
 
+def named_package(order: PackageOrder) -> str:
+    """The word that names the package as a target."""
+    extras = f"[{','.join(order.extras)}]" if order.extras else ""
+    sign = "@" if order.ecosystem is Ecosystem.NPM else "" if order.version[:1] in set("<>=!~ ") else "=="
+    return f"{order.ecosystem.value}:{order.name}{extras}{sign if order.version else ''}{order.version}"
+
+
 def missing_package(
     words: Sequence[str],
     *,
