@@ -53,6 +53,7 @@ async def investigate(
             listener(CallFinished(step.call, step.reply, len(step.effects)))
 
     async with staged(launch, stage) as ready:
+        remarks += (Remark("target", note) for note in ready.notes)
         listener(Progress("starting the server"))
         first = await ready.pool.take()
         listing = await first.conversation.list_tools()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from sandbox.arguments import Learned, propose
-from sandbox.model import Listing
+from sandbox.model import Listing, Remark
 from sandbox.probe.stage import StageSettings, staged
 from sandbox.targets.launch import Launch
 
@@ -25,5 +25,6 @@ async def list_server(launch: Launch, settings: StageSettings, *, seed: int = 0,
             for tool in listing.tools
             if calls
         }
-        remarks = tuple(dict.fromkeys([*listing.remarks, *session.remarks]))
+        notes = (Remark("target", note) for note in stage.notes)
+        remarks = tuple(dict.fromkeys([*notes, *listing.remarks, *session.remarks]))
         return Listing(session.conversation.facts, listing.tools, remarks, proposals)

@@ -25,6 +25,9 @@ from sandbox.targets.serverjson import is_server_json, read_server_json, server_
 URLS = ("http://", "https://")
 """What a target begins with that is a server somewhere else."""
 
+RUNNERS = {".py": "python", ".js": "node", ".mjs": "node", ".cjs": "node", ".ts": "npx tsx", ".sh": "bash"}
+"""What runs a file of that suffix."""
+
 _MOST_ORDERS = 2000
 
 
@@ -150,9 +153,9 @@ def _content(path: Path, word: str) -> Json:
         b"\xef\xbb\xbf \t\r\n/"
     ).startswith(b"{"):
         told = shlex.quote(word)
-        runner = {".py": "python ", ".js": "node ", ".mjs": "node ", ".cjs": "node "}.get(path.suffix, "")
+        runner = RUNNERS.get(path.suffix, "")
         raise UsageError(
-            f"{word}: is no file that names servers. Name the server's command after --, such as: -- {runner}{told}"
+            f"{word}: is no file that names servers. Name the server's command after --, such as: -- {f'{runner} {told}'.strip()}"
         )
     return read_json(content, str(path))
 
@@ -226,6 +229,9 @@ def _split(word: str, cwd: Path) -> tuple[Path | None, str, str]:
 
 
 def _unknown(word: str) -> str:
+    runner = RUNNERS.get(os.path.splitext(word)[1])
+    if runner:
+        return f"{word!r} is not a target. Name the server's command after --, such as: -- {runner} {word}"
     if "/" in word or word.endswith((".json", *SUFFIXES)) or "#" in word:
         at = word.rpartition("#")[0] or word
         if not word.startswith("@"):

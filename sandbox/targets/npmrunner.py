@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import itertools
-import re
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from sandbox.errors import TargetNotFoundError, UsageError
 from sandbox.targets import node
 from sandbox.targets.orders import Ecosystem, PackageOrder
-
-_SPEC = re.compile(r"^(?P<name>(?:@[^/@]+/)?[^/@:]+)(?:@(?P<version>.+))?$")
+from sandbox.targets.specs import Spec
 
 _SWITCHES = frozenset(
     {
@@ -36,31 +33,6 @@ _SWITCHES = frozenset(
 
 _NEVER = frozenset({"-n", "--no", "--no-install", "--offline"})
 """Options with which npx installs nothing."""
-
-
-@dataclass(frozen=True, slots=True)
-class Spec:
-    """``name`` with its scope, ``version`` as it was asked for ("" for any)."""
-
-    name: str
-    version: str
-
-    @classmethod
-    def read(cls, text: str) -> Spec:
-        """Read ``@scope/name@version``. Raises UsageError for a URL, a git reference or a folder."""
-        found = _SPEC.match(text)
-        if found is None or text.startswith("."):
-            raise UsageError(
-                f"npx {text}: only packages by name are followed. Install it and name its command."
-            )
-        return cls(found["name"], found["version"] or "")
-
-    def accepts(self, version: str) -> bool:
-        """Whether an installed version will do: exact numbers must agree, a tag or a range takes any."""
-        asked = self.version.removeprefix("v")
-        if not re.fullmatch(r"\d+(\.\d+)*([-+].*)?", asked):
-            return True
-        return version == asked or version.startswith(f"{asked}.")
 
 
 def npx(words: Sequence[str], *, cwd: Path, environ: Mapping[str, str]) -> tuple[str, ...]:

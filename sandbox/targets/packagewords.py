@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from sandbox.errors import TargetNotFoundError, UsageError
-from sandbox.targets import npmrunner, pythonrunner
 from sandbox.targets.orders import Ecosystem, PackageOrder
+from sandbox.targets.specs import Spec, read_requirement
 
 PREFIXES = tuple(f"{each.value}:" for each in Ecosystem)
 """What a target begins with that names a package."""
@@ -30,10 +30,10 @@ def package_order(words: Sequence[str], pins: Sequence[str] = (), *, scripts: bo
     if not named:
         raise UsageError(f"{words[0]}: no package named. Write {kind}:NAME.")
     if kind == Ecosystem.NPM:
-        spec = npmrunner.Spec.read(named)
+        spec = Spec.read(named)
         order = PackageOrder(Ecosystem.NPM, spec.name, spec.version)
     else:
-        order = pythonrunner.read_requirement("pypi", named)
+        order = read_requirement("pypi", named)
     return dataclasses.replace(order, pins=tuple(pins), arguments=tuple(words[1:]), scripts=scripts)
 
 
@@ -58,7 +58,7 @@ def missing_package(
 
     Raises UsageError for what a runner cannot be followed in.
     """
-    from sandbox.targets import runners  # only Linux has what it rests on
+    from sandbox.targets import npmrunner, pythonrunner, runners  # only Linux has what it rests on
 
     if not words:
         return None

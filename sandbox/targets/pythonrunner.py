@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import re
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -12,11 +11,8 @@ from pathlib import Path
 from sandbox.errors import TargetNotFoundError, UsageError
 from sandbox.targets import pathfiles
 from sandbox.targets.boundaries import absolute
-from sandbox.targets.orders import Ecosystem, PackageOrder
-
-_REQUIREMENT = re.compile(
-    r"^(?P<name>[A-Za-z0-9][A-Za-z0-9._-]*)(?:\[(?P<extras>[^\]]*)\])?(?:(?:==|@)(?P<version>[^,;@/\s]+)|(?P<range>[<>=!~;\s].*))?$"
-)
+from sandbox.targets.orders import PackageOrder
+from sandbox.targets.specs import REQUIREMENT, read_requirement
 
 _TAKES_VALUE = frozenset(
     {"--from", "--with", "-w", "--with-editable", "--with-requirements", "--python", "-p", "--index", "--index-url", "-i",
@@ -97,22 +93,6 @@ def package_order(words: Sequence[str]) -> PackageOrder | None:
     )
 
 
-def read_requirement(runner: str, requirement: str) -> PackageOrder:
-    """The package in a requirement such as ``NAME[EXTRA]==1.2``, ``NAME@1.2`` or ``NAME>=1``.
-
-    Raises UsageError for what is no package of an index.
-    """
-    found = _REQUIREMENT.match(requirement)
-    wanted = (found["range"] or "").strip() if found else ""
-    if found is None or ";" in wanted or "@" in wanted:
-        raise UsageError(
-            f"{runner} {requirement}: only packages by name are followed. Install it and name its command."
-        )
-    extras = tuple(each.strip() for each in (found["extras"] or "").split(",") if each.strip())
-    version = "" if found["version"] == "latest" else found["version"] or wanted
-    return PackageOrder(Ecosystem.PYPI, found["name"], version, extras)
-
-
 def uv(words: Sequence[str], *, cwd: Path, environ: Mapping[str, str]) -> tuple[tuple[str, ...], Path]:
     """The command that ``uv run ...`` or ``uv tool run ...`` would run, and the folder it runs in."""
     line = _read(words)
@@ -174,7 +154,7 @@ def _read(words: Sequence[str]) -> _Line:
 
 
 def _name_of(runner: str, requirement: str) -> str:
-    found = _REQUIREMENT.match(requirement)
+    found = REQUIREMENT.match(requirement)
     if found is None:
         raise UsageError(
             f"{runner} {requirement}: only packages by name are followed. Install it and name its command."
@@ -186,7 +166,7 @@ def _program(
     runner: str, requirement: str, command: str, *, cwd: Path, environ: Mapping[str, str], install: str
 ) -> Path:
     name = _name_of(runner, requirement)
-    found = _REQUIREMENT.match(requirement)
+    found = REQUIREMENT.match(requirement)
     version = found["version"] if found and found["version"] not in {None, "latest"} else ""
     seen: list[str] = []
     for environment in _environments(name, cwd, environ):
