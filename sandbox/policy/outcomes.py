@@ -16,10 +16,12 @@ from types import MappingProxyType
 from typing import Any
 
 from sandbox.errors import (
+    BundleError,
     ExitCode,
     HintproofError,
     ImageError,
     InstallError,
+    NeedsInputError,
     NoSandboxError,
     NothingVerifiedError,
     ServerStartError,
@@ -68,9 +70,10 @@ OUTCOMES: Mapping[Outcome, Word] = MappingProxyType(
         ),
         Outcome.NEEDS_CREDENTIALS: Word(
             "outcome",
-            "The server asks for a key, a token or a login",
-            "It ended at its start, or refused its calls, with words that ask for credentials. Give them with "
-            "`-e NAME=VALUE`; a made-up value is enough where it is only looked at.",
+            "The server asks for a key, a token, a login or another value that only you can give",
+            "It ended at its start, or refused its calls, with words that ask for credentials, or its file asks for what "
+            "nothing could be made up for. Give it with `-e NAME=VALUE` or `--set NAME=VALUE`; a made-up value is enough "
+            "where it is only looked at.",
         ),
         Outcome.NEEDS_SERVICE: Word(
             "outcome",
@@ -214,7 +217,7 @@ def of_error(error: HintproofError) -> tuple[Outcome, str]:
     """The class of a server that was not run to its end, and why."""
     text = str(error)
     match error:
-        case InstallError() | ImageError():
+        case InstallError() | ImageError() | BundleError():
             outcome = Outcome.DOES_NOT_INSTALL
         case ServerStartError():
             return _needed(text) or Outcome.DOES_NOT_START, _telling_line(text)
@@ -222,6 +225,8 @@ def of_error(error: HintproofError) -> tuple[Outcome, str]:
             outcome = Outcome.NOTHING_VERIFIED
         case NoSandboxError():
             outcome = Outcome.NO_SANDBOX
+        case NeedsInputError():
+            outcome = Outcome.NEEDS_CREDENTIALS
         case UsageError():
             outcome = Outcome.NOT_FOUND
         case _:

@@ -111,9 +111,11 @@ def missing_from(order: Order) -> str:
     """What to say of all that a server needs and only the user can give, with the options for it; "" for nothing."""
     if not order.needs:
         return ""
-    width = max(len(_option(need)) for need in order.needs)
-    lines = [f"  {_option(need):{width}}  {_about(need)}".rstrip() for need in dict.fromkeys(order.needs)]
-    return "\n".join([f"{order.name} needs what only you can give. Give it with:", *lines])
+    needs = list(dict.fromkeys(order.needs))
+    width = max(len(_option(need)) for need in needs)
+    lines = [f"  {_option(need):{width}}  {_about(need)}" for need in needs if _about(need)]
+    options = " ".join(map(_option, needs))
+    return "\n".join([f"{order.name} needs what only you can give. Give it with: {options}", *lines])
 
 
 def from_refusal(text: str) -> tuple[Need, ...]:
