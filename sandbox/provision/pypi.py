@@ -27,7 +27,7 @@ from sandbox.provision.registries import hosts_of, pypi_settings
 from sandbox.targets.boundaries import in_system
 from sandbox.targets.layers import ROOT, Layer
 from sandbox.targets.orders import Ecosystem, PackageOrder
-from sandbox.targets.packages import Tree, distributions, site_folder
+from sandbox.targets.packages import Tree, distributions, server_program, site_folder
 from sandbox.targets.pathfiles import normalized
 from sandbox.targets.python import base_closure, read_interpreter
 
@@ -43,17 +43,20 @@ _BROKEN = re.compile(
 )
 """The last line of a traceback that tells of code which does not go with the code that it uses."""
 
-_STEPS = 6
-"""How many sets of dependencies are tried between the package's own day and today, at most."""
-
-_CLOSE = timedelta(days=4)
+_CLOSE_DAYS = 3
+_SEARCH_S = 240.0
+"""How exact a search among dates is, and how long it goes on for that."""
 
 _INSTALL = """
 uv="$1" python="$2" root="$3"
 shift 3
 "$uv" venv --quiet --allow-existing --no-project --python "$python" "$root"
-exec "$uv" pip install --quiet --python "$root/bin/python" "$@"
+exec "$uv" pip install --quiet --compile-bytecode --python "$root/bin/python" "$@"
 """
+
+_TRIED = f"{ROOT}/tried"
+_VENV_WORDS = ("venv", "--quiet", "--clear", "--no-project", "--python")
+_INSTALL_WORDS = ("pip", "install", "--quiet", "--python")
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,43 +156,42 @@ class _Recipe:
 
     def _newest_that_starts(self, newest: _Attempt) -> _Attempt:
         """The newest set of dependencies on which the server starts, by few steps of dates; ``newest`` if there is none."""
-        named = newest.layer.installation.package
         self._kitchen.say(
-            f"{named} does not start on today's dependencies; looking for the newest that it starts on"
+            f"{newest.layer.installation.package} does not start on today's dependencies; looking for the newest that it starts on"
         )
-        low = _moment(self._uploaded) + timedelta(days=1)
-        high = datetime.now(UTC)
-        known = {newest.layer.installation.packages: False}
-        best: _Attempt | None = None
-        middle = low
-        for _ in range(_STEPS + 1):
-            attempt = self._try(middle)
-            if attempt is not None:
-                packages = attempt.layer.installation.packages
-                if packages not in known:
-                    why = self._kitchen.starts(attempt.layer)
-                    known[packages] = not (why and _BROKEN.search(why))
-            if attempt is not None and known[attempt.layer.installation.packages]:
-                best, low = attempt, middle
-            elif best is None:
-                break  # not even on the dependencies of its own day
-            else:
-                high = middle
-            if high - low < _CLOSE:
-                break
-            middle = low + (high - low) / 2
-        if best is None:
-            self._notes.append(
-                "It does not start on today's dependencies, nor on those of the day of its release."
-            )
-            return newest
-        return best
-
-    def _try(self, moment: datetime) -> _Attempt | None:
+        with Tree.open(newest.layer.root) as tree:
+            program = server_program(self._order, newest.layer, tree)
+        script = resources.files("sandbox.provision").joinpath("datesearch.py").read_bytes()
+        told = {
+            "low": (_moment(self._uploaded) + timedelta(days=1)).strftime("%Y-%m-%d"),
+            "high": datetime.now(UTC).strftime("%Y-%m-%d"),
+            "close": _CLOSE_DAYS,
+            "seconds": _SEARCH_S,
+            "install": [self._uv, *_INSTALL_WORDS, f"{_TRIED}/bin/python", *self._options()],
+            "clear": [self._uv, *_VENV_WORDS, self._python.program, _TRIED],
+            "requirements": _requirements(self._order),
+            "server": [
+                *(word.replace(f"{ROOT}/", f"{_TRIED}/", 1) for word in program),
+                *self._order.arguments,
+            ],
+            "broken": _BROKEN.pattern,
+        }
+        plan = self._plan(
+            (self._python.program, "-I", f"{ASIDE}/datesearch.py", json.dumps(told)),
+            (SeedEntry(f"{ASIDE}/datesearch.py", "file", content=script),),
+        )
         try:
-            return self._attempt(moment.strftime("%Y-%m-%d"))
-        except InstallError:  # nothing that fits existed on that day
-            return None
+            found = self._kitchen.ask(plan, self._place.parent / "search", newest.layer.installation.package)
+            best = str(found["best"])
+            if best:
+                older = self._attempt(best)
+                why = self._kitchen.starts(older.layer)
+                if not (why and _BROKEN.search(why)):
+                    return older
+        except (InstallError, KeyError) as error:  # the newest is as good as any
+            self._kitchen.say(f"that search failed: {error}")
+        self._notes.append("It does not start on today's dependencies, nor on older ones.")
+        return newest
 
     def _attempt(self, before: str) -> _Attempt:
         """Install with the dependencies of a day, "" for today. Raises InstallError."""
@@ -199,8 +201,7 @@ class _Recipe:
         folder.mkdir(0o755)
         named = f"{order.name}{f'=={order.version}' if order.version else ''}"
         self._kitchen.say(f"installing pypi:{named}{f' with the dependencies of {before}' if before else ''}")
-        words = [*self._index_words(), *(["--exclude-newer", before] if before else [])]
-        words += [] if order.scripts else ["--no-build"]
+        words = [*self._options(), *(["--exclude-newer", before] if before else [])]
         plan = self._plan(
             (
                 "/bin/sh",
@@ -247,7 +248,8 @@ class _Recipe:
         )
         return _Attempt(folder, layer)
 
-    def _index_words(self) -> list[str]:
+    def _options(self) -> list[str]:
+        """The options of ``uv pip install`` that every installation of this package has."""
         settings = self._settings
         words = ["--default-index", settings.default]
         words += [word for url in settings.indexes for word in ("--index", url)]
@@ -258,7 +260,7 @@ class _Recipe:
             for number in range(len(settings.constraints))
             for word in ("--constraints", f"{ASIDE}/{number}.txt")
         ]
-        return words
+        return words if self._order.scripts else [*words, "--no-build"]
 
     def _plan(self, argv: tuple[str, ...], seeds: tuple[SeedEntry, ...] = ()) -> InstallPlan:
         settings = self._settings
@@ -278,7 +280,6 @@ class _Recipe:
                 "UV_NO_PROGRESS": "1",
                 "UV_PYTHON_DOWNLOADS": "never",
                 "UV_LINK_MODE": "copy",
-                "UV_COMPILE_BYTECODE": "1",
                 "UV_HTTP_TIMEOUT": "120",
                 # By content: times are not kept, and a server that writes its own modules is to get what it wrote.
                 "PYC_INVALIDATION_MODE": "CHECKED_HASH",

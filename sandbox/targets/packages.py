@@ -162,20 +162,23 @@ def _node(layer: Layer, environ: Mapping[str, str]) -> tuple[str, tuple[Path, ..
 
 
 def _of_pypi(order: PackageOrder, layer: Layer, tree: Tree, environ: Mapping[str, str]) -> Entry:
-    site = site_folder(tree)
     interpreter = python.read_interpreter(Path(layer.interpreter))
-    scripts = {name: name for name in console_scripts(tree, site, layer.name)}
-    if scripts or order.command:
-        argv: tuple[str, ...] = (f"{ROOT}/bin/{_chosen(order, layer.name, scripts)}",)
-    else:
-        argv = (f"{ROOT}/bin/python", "-m", _module(layer, tree, site))
     return Entry(
-        argv=argv,
+        argv=server_program(order, layer, tree),
         arguments=order.arguments,
         closure=tuple(python.base_closure(interpreter, environ)),
         bins=(Path(ROOT, "bin"),),
         versions={"python": interpreter.version, layer.name: layer.version},
     )
+
+
+def server_program(order: PackageOrder, layer: Layer, tree: Tree) -> tuple[str, ...]:
+    """What starts the server of a package of PyPI, in a box that shows its layer. Raises TargetNotFoundError."""
+    site = site_folder(tree)
+    scripts = {name: name for name in console_scripts(tree, site, layer.name)}
+    if scripts or order.command:
+        return (f"{ROOT}/bin/{_chosen(order, layer.name, scripts)}",)
+    return (f"{ROOT}/bin/python", "-m", _module(layer, tree, site))
 
 
 def site_folder(tree: Tree) -> str:
