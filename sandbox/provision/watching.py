@@ -103,11 +103,8 @@ class Watching:
             if time.monotonic() > deadline:
                 self._missing.add(Instrument.GATEWAY)
                 break
-        while self._open:
-            before = len(self._stdout)
-            self._read()
-            if len(self._stdout) == before:
-                break
+        while self._open and self._read():
+            continue
         started = self._started
         last = self.observed()
         return Observed(
@@ -121,15 +118,15 @@ class Watching:
             packets_dropped=last.packets_dropped,
         )
 
-    def _read(self) -> None:
+    def _read(self) -> bool:
+        """Read what there is of stdout; False where nothing is."""
         try:
             data = os.read(self._box.stdout, _CHUNK)
         except BlockingIOError:
-            return
-        if not data:
-            self._open = False
-            return
+            return False
+        self._open = bool(data)
         self._stdout = (self._stdout + data)[-_TAIL:]
+        return self._open
 
     def _is_apart(self, event: SyscallEvent) -> bool:
         """Whether an event tells of nothing but the folders that are left out."""

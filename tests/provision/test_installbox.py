@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import subprocess
 import sys
 import textwrap
 import time
@@ -139,6 +140,8 @@ def test_what_it_does_elsewhere_is_told(run: Run) -> None:
         ("fetch('127.0.0.1')", None),
         ("tls(('registry.example', PORT), 'elsewhere.example')", f"{NAME}:{{port}}"),
         ("tls(('22.4.4.4', PORT), 'registry.example')", "22.4.4.4:{port}"),
+        ("tls(('2001:db8::7', PORT), 'registry.example')", "[2001:db8::7]:{port}"),
+        ("tls(('::ffff:22.4.4.4', PORT), 'registry.example')", "22.4.4.4:{port}"),
         ("tunnel()", f"{NAME}:{{port}}"),
         ("open('/etc/hosts', 'a').write('127.0.0.1 evil')", None),
         ("by_resolver('8.8.8.8')", "22.4.4.4:{port}"),
@@ -279,6 +282,36 @@ def test_what_it_leaves_running_cannot_spoil_what_is_kept(run: Run, kept: Path) 
     )
     assert "server" in os.listdir(kept)
     assert EffectKind.PROCESS_LEFT in {effect.kind for effect in installed.effects}
+
+
+ENGINE = """
+import sys
+from pathlib import Path
+from sandbox.provision.installbox import install
+from sandbox.provision.plan import InstallPlan
+install(InstallPlan(("sleep", sys.argv[2]), "/srv/kept"), Path(sys.argv[1]))
+"""
+
+
+def test_an_engine_that_is_killed_leaves_nothing_running(kept: Path) -> None:
+    words = ["sleep", f"{7_000_000 + os.getpid()}"]
+
+    def sleepers() -> list[psutil.Process]:
+        return [each for each in psutil.process_iter(["cmdline"]) if each.info["cmdline"] == words]
+
+    with subprocess.Popen([sys.executable, "-c", ENGINE, str(kept), words[1]]) as engine:
+        wait_until(lambda: sleepers() or engine.poll() is not None)
+        children = psutil.Process(engine.pid).children(recursive=True)
+        engine.kill()
+    assert len(children) > 1
+    wait_until(lambda: not sleepers() and not any(child.is_running() for child in children))
+
+
+def wait_until(condition: Callable[[], object]) -> None:
+    deadline = time.monotonic() + 60
+    while not condition():
+        assert time.monotonic() < deadline, "it never became true"
+        time.sleep(0.05)
 
 
 def test_a_command_that_a_signal_ends_has_it_as_its_status(run: Run) -> None:
