@@ -159,6 +159,35 @@ def test_a_server_of_pypi_has_the_same_verdicts(tmp_path: Path) -> None:
     assert len(docker["tools"]) == 12
 
 
+@pytest.mark.parametrize("package", ["npm:@modelcontextprotocol/server-memory", "pypi:mcp-server-time"])
+def test_a_package_is_installed_once_and_has_the_same_verdicts(tmp_path: Path, package: str) -> None:
+    words = ("verify", "--json", "-q", "--runs", str(tmp_path / "runs"))
+
+    def verified(*more: str) -> dict[str, Any]:
+        done = hintproof(*words, *more, package, cwd=tmp_path)
+        assert done.stdout, done.stderr
+        report: dict[str, Any] = json.loads(done.stdout)
+        return report
+
+    first = verified("--host", "docker", "--refresh")
+    again = verified("--host", "docker")
+    local = verified("--host", "local")
+
+    assert (first["installation"]["fresh"], again["installation"]["fresh"]) == (True, False)
+    assert first["installation"]["digest"] == again["installation"]["digest"]
+    assert verdicts(first) == verdicts(again) == verdicts(local)
+    assert accepted(first) == accepted(local)
+    assert first["missing"] == []
+
+
+def test_a_package_that_cannot_be_had_is_told_as_on_this_machine(tmp_path: Path) -> None:
+    done = hintproof("verify", "--host", "docker", "npm:@modelcontextprotocol/no-such-server", cwd=tmp_path)
+
+    assert done.returncode == 3, done.stderr
+    assert "npm:@modelcontextprotocol/no-such-server" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
 def test_the_honest_and_the_lying_server_meet_their_scenarios(tmp_path: Path) -> None:
     done = hintproof("run", "-q", "--host", "docker", str(USER_ADMIN), cwd=tmp_path)
     assert done.returncode == 0, done.stdout + done.stderr
