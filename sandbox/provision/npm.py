@@ -177,6 +177,7 @@ def _plan(npm: _Npm, settings: NpmSettings, argv: tuple[str, ...], hosts: tuple[
             SeedEntry(f"{ASIDE}/npmrc", "file", content=settings.npmrc.encode()),
         ),
         certificates=settings.certificates,
+        addresses=settings.addresses,
     )
 
 

@@ -289,6 +289,7 @@ class _Recipe:
             exposures=tuple(Exposure(path) for path in dict.fromkeys(shown) if not in_system(Path(path))),
             seeds=(*constraints, *seeds),
             certificates=settings.certificates,
+            addresses=settings.addresses,
         )
 
 

@@ -14,7 +14,7 @@ import subprocess
 import sys
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from urllib.parse import SplitResult, unquote, urlsplit, urlunsplit
@@ -24,20 +24,26 @@ from sandbox.errors import InstallError
 _ASK_S = 60.0
 _FILE_MOST = 4 << 20
 
+_THIS_MACHINE = "this-machine.internal"
+"""What a registry on this machine's loopback is called in a box, which has a loopback of its own."""
+
 
 @dataclass(frozen=True, slots=True)
 class NpmSettings:
     """``registries`` are URLs by the scope that they serve, "" for everything else. ``certificates`` are PEM (None: the
-    machine's)."""
+    machine's); ``addresses`` says where a name lies that only a box is told: a registry on this machine itself."""
 
     registries: Mapping[str, str]
     certificates: bytes | None = None
     notes: tuple[str, ...] = ()
+    addresses: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def npmrc(self) -> str:
         """The settings as a file that npm reads."""
-        return "".join(
+        # A registry of this machine tells of its files by a name that means the box in a box.
+        own = "replace-registry-host=always\n" if self.addresses else ""
+        return own + "".join(
             f"{scope}:registry={url}\n" if scope else f"registry={url}\n"
             for scope, url in self.registries.items()
         )
@@ -58,6 +64,7 @@ class PypiSettings:
     merged: bool = False
     certificates: bytes | None = None
     notes: tuple[str, ...] = ()
+    addresses: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def urls(self) -> tuple[str, ...]:
@@ -110,17 +117,18 @@ def npm_settings(npm: Sequence[str], environ: Mapping[str, str]) -> NpmSettings:
             f"npm does not tell its settings ({error}). Does `npm config ls -l` work?"
         ) from error
     notes: list[str] = []
-    registries = {"": _clean(str(found.get("registry") or ""), notes)}
+    addresses: dict[str, str] = {}
+    registries = {"": _named(_clean(str(found.get("registry") or ""), notes), addresses)}
     for key, value in found.items():
         if key.startswith("@") and key.endswith(":registry") and isinstance(value, str):
-            registries[key.removesuffix(":registry")] = _clean(value, notes)
+            registries[key.removesuffix(":registry")] = _named(_clean(value, notes), addresses)
     if any("_auth" in key.lower() or key.startswith("//") for key in found):
         notes.append("npm's credentials for registries are not handed to an installation.")
     if any("\n" in url or not hosts_of([url]) for url in registries.values()):
         raise InstallError(
             f"npm's registry {registries['']!r} is no URL of the web. See `npm config get registry`."
         )
-    return NpmSettings(registries, _pem(found.get("cafile")), tuple(dict.fromkeys(notes)))
+    return NpmSettings(registries, _pem(found.get("cafile")), tuple(dict.fromkeys(notes)), addresses)
 
 
 # --- pip and uv -------------------------------------------------------------------------------------
@@ -138,9 +146,10 @@ def pypi_settings(uv: str, environ: Mapping[str, str]) -> PypiSettings:
     default = next(iter(of_uv.get("default", ()) or of_pip.get("index-url", ())), "") or _default_index(uv)
     indexes = [*of_uv.get("index", ()), *of_pip.get("extra-index-url", ())]
     links = [*of_uv.get("find-links", ()), *of_pip.get("find-links", ())]
-    indexes = [_local_url(_clean(url, notes)) for url in dict.fromkeys(indexes)]
-    links = [_clean(link, notes) for link in dict.fromkeys(links)]
-    default = _local_url(_clean(default, notes))
+    addresses: dict[str, str] = {}
+    indexes = [_named(_local_url(_clean(url, notes)), addresses) for url in dict.fromkeys(indexes)]
+    links = [_named(_clean(link, notes), addresses) for link in dict.fromkeys(links)]
+    default = _named(_local_url(_clean(default, notes)), addresses)
     folders = [folder for url in (default, *indexes) for folder in _index_folder(url)]
     folders += [path for link in links for path in _local(link)]
     constraints = [_contents(path) for path in (*of_uv.get("constraint", ()), *of_pip.get("constraint", ()))]
@@ -154,6 +163,7 @@ def pypi_settings(uv: str, environ: Mapping[str, str]) -> PypiSettings:
         merged=bool(of_pip.get("extra-index-url")) or "unsafe-best-match" in of_uv.get("index-strategy", ()),
         certificates=_pem(certificate),
         notes=tuple(dict.fromkeys(notes)),
+        addresses=addresses,
     )
 
 
@@ -289,6 +299,16 @@ def _clean(url: str, notes: list[str]) -> str:
         return url
     notes.append(f"The credentials for {parts.hostname} are not handed to an installation.")
     return urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2]))
+
+
+def _named(url: str, addresses: dict[str, str]) -> str:
+    """The URL of a registry on this machine's loopback, by a name that a box can ask for; any other as it is."""
+    parts = _split(url)
+    host = parts.hostname or "" if parts is not None else ""
+    if parts is None or not (host == "localhost" or re.fullmatch(r"127(\.\d+){3}|::1", host)):
+        return url
+    addresses[_THIS_MACHINE] = "127.0.0.1" if host == "localhost" else host
+    return urlunsplit(parts._replace(netloc=f"{_THIS_MACHINE}:{parts.port}" if parts.port else _THIS_MACHINE))
 
 
 def _local(url: str) -> list[str]:
