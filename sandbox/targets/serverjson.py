@@ -24,7 +24,7 @@ from sandbox.targets.orders import Given, Need, Order, PackageOrder
 from sandbox.targets.packagewords import package_order
 from sandbox.targets.templates import BRACES, fill
 
-_MOST_OFFERS, _MOST_ARGUMENTS = 100, 500
+_MOST_OFFERS, _MOST_ARGUMENTS, _MOST_DEEP = 100, 500, 4
 
 _PACKAGE = re.compile(r"(@[A-Za-z0-9~_-][\w.~-]*/)?[A-Za-z0-9~_][\w.~-]*(\[[\w, .-]+\])?")
 _VERSION = re.compile(r"[A-Za-z0-9][\w.+!-]{0,99}")
@@ -150,6 +150,8 @@ def _package(order: Order, fields: Fields, filler: Filler, environ: Mapping[str,
         if values:
             env[name] = checked(values[0], f"{variable.where}.value")
             by_name[name] = values[0]
+    if filler.missing:  # whose place is empty in what follows
+        return order
     order = _spoken_to(dataclasses.replace(order, env=env), fields, by_name)
     version = fields.text("version")
     match kind:
@@ -299,6 +301,8 @@ def _described(field: Fields, need: Need) -> Need:
 def _variables(field: Fields, filler: Filler) -> dict[str, str]:
     """The values of a template's variables; one that is optional and that nobody gave is empty."""
     found: dict[str, str] = {}
+    if field.where.count(".variables.") > _MOST_DEEP:
+        raise ConfigError(f"{field.where[:200]}: variables within variables, too deep.")
     for name, value in field.table("variables").items():
         inner = Fields(value, f"{field.where}.variables.{name[:80]}")
         values = _value(inner, Need("input", name), filler)
