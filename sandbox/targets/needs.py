@@ -28,8 +28,8 @@ _DEMAND = re.compile(
 )
 
 _SHORT_NAMES = (
-    re.compile(r"environment variables? [`'\"$]{0,2}([A-Z][A-Z0-9]{2,})\b"),
-    re.compile(r"\b([A-Z][A-Z0-9]{2,})[`'\"]? environment variable"),
+    re.compile(r"(?i:environment variables?) [`'\"$]{0,2}([A-Z][A-Z0-9]{2,})\b"),
+    re.compile(r"\b([A-Z][A-Z0-9]{2,})[`'\"]? (?i:environment variable)"),
     re.compile(r"\bKeyError: ['\"]([A-Z][A-Z0-9_]{2,})['\"]"),
     re.compile(r"process\.env\.([A-Z][A-Z0-9_]{2,})\b"),
 )
@@ -174,7 +174,7 @@ def _env(name: str, why: str) -> Need:
 
 
 def _variables(lines: Sequence[str]) -> Iterator[Need]:
-    listing = 0
+    listing = False
     for line in lines:
         demanded = _DEMAND.search(line) is not None
         names = [name for name in _VARIABLE.findall(line) if not _NO_VARIABLE.match(name)]
@@ -183,7 +183,8 @@ def _variables(lines: Sequence[str]) -> Iterator[Need]:
         for pattern in _SHORT_NAMES:
             yield from (_env(name, line) for name in pattern.findall(line) if not _NO_VARIABLE.match(name))
         # "Missing environment variables:" and one on each of the next lines.
-        listing = 8 if demanded and line.rstrip().endswith((":", "[")) else max(0, listing - 1)
+        begins = demanded and line.rstrip().endswith((":", "["))
+        listing = begins or (listing and bool(names))
 
 
 def _pydantic_fields(lines: Sequence[str]) -> Iterator[Need]:

@@ -173,10 +173,12 @@ def _entries(*names: str, mode: int = 0o100644) -> Callable[[Path], None]:
 
 
 def _bomb(path: Path) -> None:
-    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as archive:
-        with archive.open("bomb", "w") as file:
-            for _ in range(80):
-                file.write(bytes(1 << 20))
+    with (
+        zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as archive,
+        archive.open("bomb", "w") as file,
+    ):
+        for _ in range(80):
+            file.write(bytes(1 << 20))
 
 
 def _liar(path: Path) -> None:
