@@ -45,7 +45,9 @@ class Relay:
         most_received: int = MOST_RECEIVED,
         most_sent: int = MOST_SENT,
     ) -> None:
-        self._destinations = {(each.name, each.port): each for each in destinations}
+        # A place that is listed both with TLS and without has to be asked with it.
+        listed = sorted(destinations, key=lambda each: each.tls)
+        self._destinations = {(each.name, each.port): each for each in listed}
         self._left = {"received": most_received, "sent": most_sent}
 
     async def serve(self, client: socket.socket, route: Route, journal: Journal) -> None:

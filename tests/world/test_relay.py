@@ -172,6 +172,13 @@ def test_a_host_without_tls_has_to_be_listed_as_such(world: World) -> None:
             assert box.wait_for("relayed").answer_size > len(BODY)
 
 
+def test_a_host_that_is_listed_both_ways_is_asked_with_tls(world: World, far: FarEnd) -> None:
+    both = [f"{NAME}:{far.port}", f"http://{NAME}:{far.port}"]
+    with closing(Warden(world, relay=both, addresses=LISTED)) as box:
+        assert is_cut(box.tcp(look_up(box, NAME), far.port), b"GET / HTTP/1.1\r\n\r\n")
+    assert far.connections == 0
+
+
 def test_a_listed_host_that_is_not_there_is_told_and_refused(world: World) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
