@@ -13,6 +13,7 @@ from sandbox.effects.volatile import fingerprint, mask, mask_subject
 from sandbox.linux.base import NAME_SERVER
 from sandbox.linux.netlink import DNS_PORT
 from sandbox.model import Effect, EffectKind, Exchange, Json, Observed, SyscallEvent, Weight
+from sandbox.world.destinations import REFUSED
 
 OWN_NAMES = frozenset(
     {"box", "box.localdomain", "localhost", "localhost.localdomain", "ip6-localhost", "ip6-loopback"}
@@ -117,6 +118,8 @@ def _contact(observed: Observed, kind: EffectKind, protocol: str, contact: _Cont
     subject = _place(host, port) if port else host
     known = f" ({address})" if contact.host else ""
     verb = {"tcp": "connected to", "udp": "sent datagrams to"}.get(protocol, "sent packets to")
+    if contact.exchanges and all(e.note.startswith(REFUSED) for e in contact.exchanges):
+        verb, known = "wanted to connect to", f"{known}, and was refused"
     notes = sorted({e.note for e in contact.exchanges if e.note})
     bodies = [e for e in contact.exchanges if e.kind not in ("http", "relayed") and e.body_size]
     detail: dict[str, Json] = {

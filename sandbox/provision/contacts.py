@@ -7,8 +7,7 @@ from dataclasses import dataclass
 
 from sandbox.model import Effect, EffectKind, Exchange, Weight
 from sandbox.provision.plan import Relayed
-from sandbox.world.destinations import read_destinations
-from sandbox.world.relay import REFUSED
+from sandbox.world.destinations import REFUSED, read_destinations
 
 _MOST_REFUSED = 100
 _TEMPORARY = ("/tmp/", "/var/tmp/")

@@ -7,6 +7,9 @@ from dataclasses import dataclass
 
 from sandbox.world.names import canonical
 
+REFUSED = "refused: "
+"""How the note of a record begins whose connection was not passed on."""
+
 _PLAIN = "http://"
 
 

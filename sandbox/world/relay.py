@@ -14,7 +14,7 @@ import struct
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 
-from sandbox.world.destinations import Destination
+from sandbox.world.destinations import REFUSED, Destination
 from sandbox.world.exchanges import Journal
 from sandbox.world.hello import MOST_HELLO, NoHelloError, server_name
 from sandbox.world.route import Route
@@ -25,9 +25,6 @@ MOST_RECEIVED = 8 << 30
 
 MOST_SENT = 64 << 20
 """Bytes that one box may send: requests for packages are small, and what is larger takes something out."""
-
-REFUSED = "refused: "
-"""How the note of a record begins whose connection was not passed on."""
 
 _CHUNK = 262_144
 _HELLO_S = 10.0

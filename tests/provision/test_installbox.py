@@ -127,6 +127,7 @@ def test_what_it_does_elsewhere_is_told(run: Run) -> None:
     assert (EffectKind.NET_CONNECT, "collector.example:443") in effects
     assert (EffectKind.NET_CONNECT, "22.4.4.4:8443") in effects
     assert (EffectKind.NET_DATAGRAM, "22.5.5.5:9999") in effects
+    assert "wanted to connect to 22.4.4.4:8443, and was refused" in {e.summary for e in installed.effects}
     assert (EffectKind.PROCESS_LEFT, "sleep 600") in effects
     assert installed.refused == ("collector.example:443", "22.4.4.4:8443", "22.5.5.5:9999")
     assert not [p for p in psutil.process_iter(["cmdline"]) if p.info["cmdline"] == ["sleep", "600"]]
