@@ -25,6 +25,10 @@ _COMMANDS = {
     "arguments": ("Show what would be sent to each tool, and why.", "listing:arguments_command"),
     "judge": ("Judge the saved evidence of a run again; needs no sandbox.", "judge:command"),
     "replay": ("Run one finding of an earlier run again.", "replay:command"),
+    "cache": (
+        "Show or clear what is kept between runs: installed packages, unpacked images.",
+        "cache:command",
+    ),
     "doctor": ("Show which sandbox and instruments work on this machine.", "doctor:command"),
     "explain": ("Explain a verdict, reason code, hint or weight.", "explain:command"),
 }

@@ -85,6 +85,15 @@ class UnpackedImage:
         )
 
 
+@dataclass(frozen=True, slots=True)
+class KeptImage:
+    """An image as ``hintproof cache`` shows it: ``used`` is when it was used last, seconds since the epoch."""
+
+    image: UnpackedImage
+    used: float
+    in_use: bool
+
+
 def cache_folder(environ: Mapping[str, str]) -> Path:
     """Where this user's unpacked images are: below XDG_CACHE_HOME, else below ~/.cache."""
     base = environ.get("XDG_CACHE_HOME", "")
@@ -142,6 +151,36 @@ class ImageCache:
                 if self._find(key) is None:
                     with open_image() as stored:
                         self._unpack(key, wanted, stored, say)
+
+    def images(self) -> tuple[KeptImage, ...]:
+        """All unpacked images, those used last first."""
+        found = []
+        for described in self.folder.glob("*/image.json"):
+            image = self._find(described.parent.name)
+            with suppress(OSError), kept.free(self.folder / (described.parent.name + _LOCK)) as free:
+                if image is not None:
+                    found.append(KeptImage(image, described.stat().st_mtime, not free))
+        return tuple(sorted(found, key=lambda each: -each.used))
+
+    def clear(self) -> tuple[int, int]:
+        """Remove every image that is not in use, and what was left unfinished: how many were, and their bytes."""
+        self._sweep()
+        count = size = 0
+        for described in list(self.folder.glob("*/image.json")):
+            key = described.parent.name
+            image = self._find(key)
+            if self._drop(key):
+                count, size = count + 1, size + (image.size if image is not None else 0)
+        return count, size
+
+    def _drop(self, key: str) -> bool:
+        """Remove an image unless somebody uses it; whether it is gone."""
+        lock = self.folder / (key + _LOCK)
+        with kept.free(lock) as free:
+            if free:
+                kept.remove(self.folder / key)
+                lock.unlink(missing_ok=True)
+        return free
 
     def _key(self, wanted: Wanted) -> str:
         parts = [_FORMAT, wanted.digest, wanted.user, wanted.groups, self._owner]
@@ -208,8 +247,4 @@ class ImageCache:
             count, room = count + 1, room - size
             if key == newest or (count <= KEPT_IMAGES and room >= 0):
                 continue
-            lock = self.folder / (key + _LOCK)
-            with kept.free(lock) as free:
-                if free:
-                    kept.remove(self.folder / key)
-                    lock.unlink(missing_ok=True)
+            self._drop(key)

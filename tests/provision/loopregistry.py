@@ -53,6 +53,9 @@ class Registry:
         registry = self
 
         class Handler(BaseHTTPRequestHandler):
+            def do_HEAD(self) -> None:
+                self.do_GET()
+
             def do_GET(self) -> None:
                 registry.asked.append(self.path)
                 kind, body = registry.find(self.path)
@@ -60,7 +63,8 @@ class Registry:
                 self.send_header("Content-Type", kind or "application/json")
                 self.send_header("Content-Length", str(len(body)))
                 self.end_headers()
-                self.wfile.write(body)
+                if self.command == "GET":
+                    self.wfile.write(body)
 
             def log_message(self, *_: object) -> None:
                 """Nobody reads it."""
@@ -147,3 +151,7 @@ class Registry:
                 "size": len(content),
             }
         )
+
+    def withdraw(self, name: str, filename: str) -> None:
+        """Take a file off an index again."""
+        self._pages[name] = [file for file in self._pages[name] if file["filename"] != filename]
