@@ -21,7 +21,7 @@ def section(compared: Sequence[Compared], batch: Mapping[str, Any]) -> str:
         "",
         *_figures(compared, batch),
         "",
-        "| server | outcome | tools accepted | lies found | false alarms | time | why |",
+        "| server | class | tools accepted | lies found | false alarms | time | why |",
         "|---|---|---|---|---|---|---|",
         *map(_row, compared),
         "",
@@ -33,11 +33,11 @@ def section(compared: Sequence[Compared], batch: Mapping[str, Any]) -> str:
 
 
 def _figures(compared: Sequence[Compared], batch: Mapping[str, Any]) -> list[str]:
-    verified = [one for one in compared if one.outcome in VERIFIED]
-    outcomes = Counter(one.outcome for one in compared)
+    verified = [one for one in compared if one.server_class in VERIFIED]
+    classes = Counter(one.server_class for one in compared)
     listed, accepted = sum(one.listed for one in verified), sum(one.accepted for one in verified)
     rows = ["| what | all | from |", "|---|---|---|"]
-    counts = ", ".join(f"{count} {outcome}" for outcome, count in outcomes.most_common())
+    counts = ", ".join(f"{count} {server_class}" for server_class, count in classes.most_common())
     rows.append(f"| servers accounted for | {len(compared)} | {counts} |")
     found = _of(compared, "found")
     lies = [*found, *_of(compared, "missed")]
@@ -64,12 +64,12 @@ def _row(one: Compared) -> str:
     lies = len(one.found) + len(one.missed)
     cells = [
         one.server.name,
-        one.outcome,
+        one.server_class,
         f"{one.accepted} of {one.listed or len(one.server.tools)}",
         f"{len(one.found)} of {lies}" if lies else "",
         str(len(one.alarms) or ""),
         f"{one.seconds:.0f} s",
-        "" if one.outcome in VERIFIED else one.why[:160],
+        "" if one.server_class in VERIFIED else one.why[:160],
     ]
     return f"| {' | '.join(map(_cell, cells))} |"
 
@@ -84,7 +84,7 @@ def _named(compared: Iterable[Compared], which: str) -> list[str]:
     return [
         f"{one.server.name}: {label.tool} {label.hint}" + (f" ({label.basis})" if label.basis else "")
         for one in compared
-        if one.outcome in VERIFIED
+        if one.server_class in VERIFIED
         for label in getattr(one, which)
     ]
 

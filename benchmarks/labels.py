@@ -110,10 +110,10 @@ def _labels(row: Mapping[str, str]) -> Iterator[Label]:
 
 @dataclass(frozen=True, slots=True)
 class Compared:
-    """One server's labels beside what was found; ``outcome`` is its class in the batch."""
+    """One server's labels beside what was found; ``server_class`` is its class in the batch."""
 
     server: Labelled
-    outcome: str
+    server_class: str
     why: str
     seconds: float
     accepted: int
@@ -143,7 +143,7 @@ def compare(server: Labelled, target: Mapping[str, Any]) -> Compared:
     known = {(label.tool, label.hint) for label in server.labels}
     return Compared(
         server=server,
-        outcome=target["outcome"],
+        server_class=target["class"],
         why=target["why"] or "",
         seconds=target["duration_ms"] / 1000,
         accepted=target["tools"]["accepted"],

@@ -1,12 +1,10 @@
 """What the words mean: reason codes, profiles, the fail-on ladder, and an explanation of each."""
 
-from sandbox.policy.exits import coverage, exit_code, fails, worst
-from sandbox.policy.explain import codes, explain
-from sandbox.policy.outcomes import (
+from sandbox.policy.classes import (
+    CLASSES,
     DONE,
-    OUTCOMES,
     BatchFacts,
-    Outcome,
+    ServerClass,
     TargetResult,
     code_of,
     contradictions,
@@ -14,20 +12,22 @@ from sandbox.policy.outcomes import (
     of_error,
     of_report,
 )
+from sandbox.policy.exits import coverage, exit_code, fails, worst
+from sandbox.policy.explain import codes, explain
 from sandbox.policy.profiles import PROFILES, SPEC, Profile, profile_named
 from sandbox.policy.reasons import REASONS, Reason, ReasonEntry
 
 __all__ = [
+    "CLASSES",
     "DONE",
-    "OUTCOMES",
     "PROFILES",
     "REASONS",
     "SPEC",
     "BatchFacts",
-    "Outcome",
     "Profile",
     "Reason",
     "ReasonEntry",
+    "ServerClass",
     "TargetResult",
     "code_of",
     "codes",

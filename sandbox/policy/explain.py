@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from functools import cache
 
 from sandbox.errors import UsageError
+from sandbox.policy.classes import CLASSES
 from sandbox.policy.glossary import (
     CONFIDENCES,
     EFFECTS,
@@ -17,7 +18,6 @@ from sandbox.policy.glossary import (
     WEIGHTS,
     Word,
 )
-from sandbox.policy.outcomes import OUTCOMES
 from sandbox.policy.profiles import PROFILES, Profile
 from sandbox.policy.reasons import REASONS, ReasonEntry
 
@@ -60,9 +60,9 @@ def _entries() -> Iterator[tuple[str, str, str]]:
     for table in (HINTS, VERDICTS, SEVERITIES, CONFIDENCES, WEIGHTS, INSTRUMENTS):
         for name, word in table.items():
             yield name.value, word.sort, _word_page(name.value, word)
-    for outcome, word in OUTCOMES.items():
-        if outcome.value not in VERDICTS:  # `contradicted` is explained as a verdict
-            yield outcome.value, word.sort, _word_page(outcome.value, word)
+    for server_class, word in CLASSES.items():
+        if server_class.value not in VERDICTS:  # `contradicted` is explained as a verdict
+            yield server_class.value, word.sort, _word_page(server_class.value, word)
     for kind, sentence in EFFECTS.items():
         yield kind.value, "effect", f"{kind.value} (effect)\n\n{sentence}\n"
     for profile in PROFILES.values():

@@ -12,15 +12,15 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from sandbox.policy import DONE, BatchFacts, Outcome, TargetResult, counted
+from sandbox.policy import DONE, BatchFacts, ServerClass, TargetResult, counted
 from sandbox.report.console import PLAIN_WIDTH, Ink, hanging, show
 
 FORMAT = "hintproof.batch/1"
 
-OUTCOME_STYLES: dict[Outcome, str] = {
-    Outcome.VERIFIED: "green",
-    Outcome.CONTRADICTED: "bold red",
-    Outcome.OUR_FAULT: "bold magenta",
+CLASS_STYLES: dict[ServerClass, str] = {
+    ServerClass.VERIFIED: "green",
+    ServerClass.CONTRADICTED: "bold red",
+    ServerClass.OUR_FAULT: "bold magenta",
 }
 """The style of each class; the others are yellow."""
 
@@ -31,7 +31,7 @@ def render_batch(facts: BatchFacts, console: Console, *, verbose: bool = False) 
     """Print the table of all servers and the closing lines; with ``verbose`` each error whole."""
     ink = Ink(console)
     table = Table(box=None, padding=(0, 2, 0, 0), header_style="bold", pad_edge=False)
-    for title in ("#", "server", "outcome", "tools", "time"):
+    for title in ("#", "server", "class", "tools", "time"):
         table.add_column(title, no_wrap=True, justify="right" if title in ("#", "tools", "time") else "left")
     table.add_column("why", overflow="fold", ratio=1)
     name_width = _NAME_WIDTH if console.width >= PLAIN_WIDTH else _NARROW_NAME_WIDTH
@@ -39,7 +39,7 @@ def render_batch(facts: BatchFacts, console: Console, *, verbose: bool = False) 
         table.add_row(
             ink.ours(str(result.index + 1)),
             ink.their_name(label(result.name), name_width),
-            ink.ours(result.outcome.value, style_of(result.outcome)),
+            ink.ours(result.server_class.value, style_of(result.server_class)),
             ink.ours(f"{result.accepted}/{result.listed}" if result.listed else ""),
             ink.ours(duration(result.seconds)),
             ink.theirs(result.why, limit=160),
@@ -55,9 +55,9 @@ def render_batch(facts: BatchFacts, console: Console, *, verbose: bool = False) 
     show(console, "", *(ink.ours(line) for line in _closing(facts, verbose)))
 
 
-def style_of(outcome: Outcome) -> str:
+def style_of(server_class: ServerClass) -> str:
     """How a class is drawn."""
-    return OUTCOME_STYLES.get(outcome, "yellow")
+    return CLASS_STYLES.get(server_class, "yellow")
 
 
 def label(name: str) -> str:
@@ -79,7 +79,9 @@ def duration(seconds: float) -> str:
 
 
 def _closing(facts: BatchFacts, verbose: bool) -> Iterator[str]:
-    counts = ", ".join(f"{count} {outcome.value}" for outcome, count in counted(facts.results).items())
+    counts = ", ".join(
+        f"{count} {server_class.value}" for server_class, count in counted(facts.results).items()
+    )
     yield f"{facts.targets} servers: {counts}"
     listed, accepted = _tools(facts)
     contradicted = sum(result.contradicted for result in facts.results)
@@ -114,8 +116,8 @@ def batch_json(
         "exit_code": int(facts.exit_code),
         "summary": {
             "targets": facts.targets,
-            "verified": sum(result.outcome in DONE for result in facts.results),
-            "outcomes": {outcome.value: count for outcome, count in counted(facts.results).items()},
+            "verified": sum(result.server_class in DONE for result in facts.results),
+            "classes": {server_class.value: count for server_class, count in counted(facts.results).items()},
             "tools": {"listed": listed, "accepted": accepted},
             "contradicted": sum(result.contradicted for result in facts.results),
         },
@@ -124,7 +126,7 @@ def batch_json(
     for number, result in enumerate(facts.results):
         target = {
             "name": result.name,
-            "outcome": result.outcome.value,
+            "class": result.server_class.value,
             "why": result.why or None,
             "exit_code": result.exit_code,
             "run": result.run or None,

@@ -15,7 +15,7 @@ from rich.table import Table
 from rich.text import Text
 
 from sandbox.events import Event, Progress, RunStarted, ServerListed, ToolStarted
-from sandbox.policy import DONE, Outcome, TargetResult
+from sandbox.policy import DONE, ServerClass, TargetResult
 from sandbox.report.batch import duration, label, style_of
 from sandbox.report.console import Ink, hanging
 
@@ -54,14 +54,14 @@ class Board:
     def __init__(self, total: int, before: tuple[TargetResult, ...], jobs: int) -> None:
         self.total = total
         self.rows: dict[int, _Row] = {}
-        self.outcomes = Counter(result.outcome for result in before)
+        self.classes = Counter(result.server_class for result in before)
         self._jobs = max(jobs, 1)
         self._spent = [result.seconds for result in before]
 
     @property
     def done(self) -> int:
         """Servers that were dealt with."""
-        return self.outcomes.total()
+        return self.classes.total()
 
     @property
     def left(self) -> int:
@@ -93,7 +93,7 @@ class Board:
     def ended(self, result: TargetResult) -> None:
         """A server was dealt with."""
         self.rows.pop(result.index, None)
-        self.outcomes[result.outcome] += 1
+        self.classes[result.server_class] += 1
         self._spent.append(result.seconds)
 
     def remaining_s(self) -> float | None:
@@ -107,10 +107,10 @@ class Board:
 
     def tally(self) -> str:
         """The counts in one line: done, failed, running, left, and the time that is left."""
-        good = sum(count for outcome, count in self.outcomes.items() if outcome in DONE)
+        good = sum(count for server_class, count in self.classes.items() if server_class in DONE)
         parts = [f"{self.done} of {self.total} done"]
-        if self.outcomes[Outcome.CONTRADICTED]:
-            parts.append(f"{self.outcomes[Outcome.CONTRADICTED]} contradicted")
+        if self.classes[ServerClass.CONTRADICTED]:
+            parts.append(f"{self.classes[ServerClass.CONTRADICTED]} contradicted")
         if self.done > good:
             parts.append(f"{self.done - good} failed")
         parts.append(f"{len(self.rows)} running")
@@ -151,9 +151,9 @@ class _LiveTable:
 
     def ended(self, result: TargetResult) -> None:
         self._board.ended(result)
-        outcome = self._ink.ours(result.outcome.value, style_of(result.outcome))
+        server_class = self._ink.ours(result.server_class.value, style_of(result.server_class))
         text = f"{label(result.name)}: {_told(result)}"
-        self._live.console.print(hanging(outcome, self._ink.theirs(text, limit=200)))
+        self._live.console.print(hanging(server_class, self._ink.theirs(text, limit=200)))
         self._draw()
 
     def passed(self) -> None:
@@ -177,7 +177,7 @@ class _LiveTable:
                 self._ink.ours(duration(time.monotonic() - row.since), "dim"),
                 self._ink.their_start(row.detail, "dim", limit=120),
             )
-        self._live.update(Group(table, self._ink.ours(self._board.tally(), "bold")))
+        self._live.update(Group(table, self._ink.ours(self._board.tally(), "bold")), refresh=now)
 
 
 class _LogLines:
@@ -200,7 +200,7 @@ class _LogLines:
 
     def ended(self, result: TargetResult) -> None:
         self._board.ended(result)
-        self._log(result.index, result.name, f"{result.outcome.value}: {_told(result)}")
+        self._log(result.index, result.name, f"{result.server_class.value}: {_told(result)}")
         self._print(self._ink.ours(self._board.tally()))
 
     def passed(self) -> None:

@@ -123,11 +123,11 @@ def report_of(folder: BatchFolder, result: TargetResult) -> dict[str, Any] | Non
 def result_of_error(task: Task, error: HintproofError, seconds: float) -> TargetResult:
     """The result of a server that was not run to its end."""
     mask = Masker(task.job.secrets)
-    outcome, why = of_error(error)
+    server_class, why = of_error(error)
     return TargetResult(
         task.index,
         mask(task.name),
-        outcome,
+        server_class,
         int(code_of(error)),
         why=mask(why),
         error=mask(str(error))[-_ERROR_KEPT:],
@@ -146,13 +146,13 @@ def _result(folder: BatchFolder, ended: Ended) -> TargetResult:
 
 
 def _with_report(task: Task, report: Mapping[str, Any], seconds: float) -> TargetResult:
-    outcome, why = of_report(report)
+    server_class, why = of_report(report)
     server = report["server"] or {"name": "", "version": ""}
     mask = Masker(task.job.secrets)
     return TargetResult(
         task.index,
         mask(task.name),
-        outcome,
+        server_class,
         int(report["exit_code"]),
         why=why,
         run=str(report["run"]),

@@ -34,7 +34,7 @@ from sandbox.policy.glossary import Word
 _WHY_SHOWN = 300
 
 
-class Outcome(StrEnum):
+class ServerClass(StrEnum):
     """What became of one server."""
 
     VERIFIED = "verified"
@@ -49,60 +49,60 @@ class Outcome(StrEnum):
     OUR_FAULT = "our-fault"
 
 
-OUTCOMES: Mapping[Outcome, Word] = MappingProxyType(
+CLASSES: Mapping[ServerClass, Word] = MappingProxyType(
     {
-        Outcome.VERIFIED: Word(
-            "outcome",
+        ServerClass.VERIFIED: Word(
+            "class",
             "Tools were called and accepted, and no hint is contradicted",
             "The server's report holds the verdicts. It can still fail the run: an effect that was seen only once, or a "
             "rung of `--fail-on` that asks for more.",
         ),
-        Outcome.CONTRADICTED: Word(
-            "outcome",
+        ServerClass.CONTRADICTED: Word(
+            "class",
             "At least one hint is contradicted",
             "The finding is at least likely; the server's report holds it with its evidence and a replay.",
         ),
-        Outcome.NOTHING_VERIFIED: Word(
-            "outcome",
+        ServerClass.NOTHING_VERIFIED: Word(
+            "class",
             "The server runs, and no call of a tool was accepted",
             "It lists no tools, none of those asked for, or refused every call for a reason that names neither "
             "credentials nor a service. The refusals stand in its report.",
         ),
-        Outcome.NEEDS_CREDENTIALS: Word(
-            "outcome",
+        ServerClass.NEEDS_CREDENTIALS: Word(
+            "class",
             "The server asks for a key, a token, a login or another value that only you can give",
             "It ended at its start, or refused its calls, with words that ask for credentials, or its file asks for what "
             "nothing could be made up for. Give it with `-e NAME=VALUE` or `--set NAME=VALUE`; a made-up value is enough "
             "where it is only looked at.",
         ),
-        Outcome.NEEDS_SERVICE: Word(
-            "outcome",
+        ServerClass.NEEDS_SERVICE: Word(
+            "class",
             "The server looks for a service that is not there",
             "It ended at its start, or refused its calls, because nothing answered where it expects a database or "
             "another service.",
         ),
-        Outcome.DOES_NOT_START: Word(
-            "outcome",
+        ServerClass.DOES_NOT_START: Word(
+            "class",
             "The server ended, or spoke no MCP, before its tools were listed",
             "Its last words are kept with the result.",
         ),
-        Outcome.DOES_NOT_INSTALL: Word(
-            "outcome",
+        ServerClass.DOES_NOT_INSTALL: Word(
+            "class",
             "The package or image cannot be made ready",
             "It is not to be had, its installer fails, or the image cannot be unpacked.",
         ),
-        Outcome.NOT_FOUND: Word(
-            "outcome",
+        ServerClass.NOT_FOUND: Word(
+            "class",
             "What the target names is not on this machine, or cannot be meant",
             "A command, file or image that is not there, or an option that does not fit this server.",
         ),
-        Outcome.NO_SANDBOX: Word(
-            "outcome",
+        ServerClass.NO_SANDBOX: Word(
+            "class",
             "No sandbox works here, so the server was not started",
             "`hintproof doctor` says what to change.",
         ),
-        Outcome.OUR_FAULT: Word(
-            "outcome",
+        ServerClass.OUR_FAULT: Word(
+            "class",
             "hintproof failed while it dealt with this server",
             "It says nothing of the server. The others were dealt with all the same.",
         ),
@@ -110,7 +110,7 @@ OUTCOMES: Mapping[Outcome, Word] = MappingProxyType(
 )
 """Every class, explained."""
 
-DONE = frozenset({Outcome.VERIFIED, Outcome.CONTRADICTED})
+DONE = frozenset({ServerClass.VERIFIED, ServerClass.CONTRADICTED})
 """Classes of servers that were verified."""
 
 _SECRET = r"(api[ _-]?(key|token|secret)|access[ _-]?(key|token)|auth\w*[ _-]?token|token|secret|credentials?|password|[A-Z0-9]+_(API_)?(KEY|TOKEN|SECRET|PASSWORD|PAT|CREDENTIALS)\b)"
@@ -135,7 +135,7 @@ class TargetResult:
     """What came of one of several targets.
 
     ``index`` counts from 0 in the order in which they were named; ``name`` is the target as a table shows it.
-    ``outcome`` is its class with one line ``why``, ``exit_code`` what it alone would end with; ``error`` is the whole
+    ``server_class`` is its class with one line ``why``, ``exit_code`` what it alone would end with; ``error`` is the whole
     message where there is no report. ``run`` is its run's id ("" where no run was kept). ``listed``, ``accepted``
     and ``contradicted`` count the server's tools, those with an accepted call, and contradicted hints. ``seconds`` are
     of wall time. No secret is in any of it.
@@ -143,7 +143,7 @@ class TargetResult:
 
     index: int
     name: str
-    outcome: Outcome
+    server_class: ServerClass
     exit_code: int
     why: str = ""
     error: str = ""
@@ -181,26 +181,26 @@ class BatchFacts:
         return worst(ExitCode(result.exit_code) for result in self.results)
 
 
-def of_report(report: Mapping[str, Any]) -> tuple[Outcome, str]:
+def of_report(report: Mapping[str, Any]) -> tuple[ServerClass, str]:
     """The class of a server that was run, and why; ``report`` is its JSON report."""
     tools = report["tools"]
     sure = contradictions(report)
     if sure:
         hints = dict.fromkeys(hint for _, hint in sure)
-        return Outcome.CONTRADICTED, "; ".join(
+        return ServerClass.CONTRADICTED, "; ".join(
             f"{hint}: {', '.join(tool for tool, of in sure if of == hint)}" for hint in hints
         )
     if any(tool["calls"]["accepted"] for tool in tools):
-        return Outcome.VERIFIED, ""
+        return ServerClass.VERIFIED, ""
     refusals = [str(tool["refusals"][-1]) for tool in tools if tool["refusals"]]
     if not refusals:
-        return Outcome.NOTHING_VERIFIED, "no call was answered"
+        return ServerClass.NOTHING_VERIFIED, "no call was answered"
     wanted = Counter(needed for text in refusals if (needed := _needed(text)) is not None)
     if wanted:
-        outcome, count = wanted.most_common(1)[0]
+        server_class, count = wanted.most_common(1)[0]
         if 2 * count >= len(refusals):
-            return outcome, next(_line(text) for text in refusals if _needed(text) is outcome)
-    return Outcome.NOTHING_VERIFIED, f"every call was refused, such as: {_line(refusals[0])}"
+            return server_class, next(_line(text) for text in refusals if _needed(text) is server_class)
+    return ServerClass.NOTHING_VERIFIED, f"every call was refused, such as: {_line(refusals[0])}"
 
 
 def contradictions(report: Mapping[str, Any]) -> list[tuple[str, str]]:
@@ -213,25 +213,25 @@ def contradictions(report: Mapping[str, Any]) -> list[tuple[str, str]]:
     ]
 
 
-def of_error(error: HintproofError) -> tuple[Outcome, str]:
+def of_error(error: HintproofError) -> tuple[ServerClass, str]:
     """The class of a server that was not run to its end, and why."""
     text = str(error)
     match error:
         case InstallError() | ImageError() | BundleError():
-            outcome = Outcome.DOES_NOT_INSTALL
+            return ServerClass.DOES_NOT_INSTALL, _second_line(text)
         case ServerStartError():
-            return _needed(text) or Outcome.DOES_NOT_START, _telling_line(text)
+            return _needed(text) or ServerClass.DOES_NOT_START, _telling_line(text)
         case NothingVerifiedError():
-            outcome = Outcome.NOTHING_VERIFIED
+            server_class = ServerClass.NOTHING_VERIFIED
         case NoSandboxError():
-            outcome = Outcome.NO_SANDBOX
+            server_class = ServerClass.NO_SANDBOX
         case NeedsInputError():
-            outcome = Outcome.NEEDS_CREDENTIALS
+            server_class = ServerClass.NEEDS_CREDENTIALS
         case UsageError():
-            outcome = Outcome.NOT_FOUND
+            server_class = ServerClass.NOT_FOUND
         case _:
-            outcome = Outcome.OUR_FAULT
-    return outcome, _line(text)
+            server_class = ServerClass.OUR_FAULT
+    return server_class, _line(text)
 
 
 def code_of(error: HintproofError) -> ExitCode:
@@ -240,11 +240,11 @@ def code_of(error: HintproofError) -> ExitCode:
     return ExitCode.SERVER_UNREACHABLE if code is ExitCode.USAGE else code
 
 
-def _needed(text: str) -> Outcome | None:
+def _needed(text: str) -> ServerClass | None:
     """What a server's words ask for. Where both are named, the service: a login comes after the connection."""
     if _SERVICE.search(text):
-        return Outcome.NEEDS_SERVICE
-    return Outcome.NEEDS_CREDENTIALS if _CREDENTIALS.search(text) else None
+        return ServerClass.NEEDS_SERVICE
+    return ServerClass.NEEDS_CREDENTIALS if _CREDENTIALS.search(text) else None
 
 
 def _telling_line(text: str) -> str:
@@ -257,6 +257,12 @@ def _telling_line(text: str) -> str:
     return f"{_line(text)[: _WHY_SHOWN // 2]} {error}".strip()[:_WHY_SHOWN]
 
 
+def _second_line(text: str) -> str:
+    """The line after the one that says that it failed, which says why; the only one where there is no other."""
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    return _line("\n".join(lines[1:2] or lines))
+
+
 def _looks_like_an_error(line: str) -> bool:
     return re.match(r"(?i)(\w+\.)*\w*(error|exception)\b.*:|error\b|fatal\b|usage:", line) is not None
 
@@ -265,7 +271,7 @@ def _line(text: str) -> str:
     return next(iter(line.strip() for line in text.splitlines() if line.strip()), "")[:_WHY_SHOWN]
 
 
-def counted(results: Iterable[TargetResult]) -> dict[Outcome, int]:
+def counted(results: Iterable[TargetResult]) -> dict[ServerClass, int]:
     """How many results are of each class, in the order of the list, without those of which there is none."""
-    counts = Counter(result.outcome for result in results)
-    return {outcome: counts[outcome] for outcome in Outcome if counts[outcome]}
+    counts = Counter(result.server_class for result in results)
+    return {server_class: counts[server_class] for server_class in ServerClass if counts[server_class]}
