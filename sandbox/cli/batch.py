@@ -98,20 +98,15 @@ def resume(batch: str, options: Mapping[str, Any], jobs: int, shown: Shown) -> i
         todo = [
             dataclasses.replace(each.job(JobTask.VERIFY, cwd), invocation=record.invocation) for each in named
         ]
+        check_same(record, todo)
         tasks = _tasks(folder, named, todo)
-        check_same(folder, tasks)
         return _verify(folder, tasks, jobs, shown, options)
 
 
 def _tasks(folder: BatchFolder, named: Sequence[Named], jobs: Sequence[Job]) -> list[Task]:
+    runs = folder.runs.resolve()
     return [
-        Task(
-            index,
-            each.name,
-            job,
-            folder.runs.resolve(),
-            run_record(job, each.options, folder.run_id(index)),
-        )
+        Task(index, each.name, job, runs, run_record(job, each.options, folder.run_id(index)))
         for index, (each, job) in enumerate(zip(named, jobs, strict=True))
     ]
 
@@ -120,17 +115,18 @@ def _verify(
     folder: BatchFolder, tasks: Sequence[Task], jobs: int, shown: Shown, options: Mapping[str, Any]
 ) -> int:
     started = time.monotonic()
+    total = len(folder.record.names)
     left = take_up(folder, tasks)
     before = tuple(folder.results())
     try:
-        with _listening(Board(len(tasks), before, jobs), shown) as listener:
+        with _listening(Board(total, before, jobs), shown) as listener:
             complete(folder, left, jobs, listener, phase=_phase)
     except BaseException:  # an interrupt too
         done = len(folder.results())
         runs = runs_folder(options)
         where = "" if runs == DEFAULT_RUNS else f" --runs {shlex.quote(str(runs))}"
         click.echo(
-            f"{done} of {len(tasks)} servers are done and kept. To go on: "
+            f"{done} of {total} servers are done and kept. To go on: "
             f"hintproof verify --resume {folder.record.batch}{where}",
             err=True,
         )
@@ -139,7 +135,7 @@ def _verify(
         batch=folder.record.batch,
         invocation=folder.record.invocation,
         started_at=folder.record.started_at,
-        targets=len(tasks),
+        targets=total,
         jobs=jobs,
         seconds=time.monotonic() - started,
         results=tuple(folder.results()),

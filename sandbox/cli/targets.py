@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import shlex
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -13,7 +14,7 @@ from click.core import ParameterSource
 
 from sandbox.cli.options import ServerCommand, Words, command_words, launch_options, probe_options
 from sandbox.cli.setup import job_of, orders_for
-from sandbox.errors import HintproofError, UsageError
+from sandbox.errors import TargetNotFoundError, UsageError
 from sandbox.hosts.job import Job, Task
 from sandbox.targets.orders import Order
 
@@ -26,10 +27,14 @@ _OF_THE_COMMAND = ("runs", "host")
 
 @dataclass(frozen=True, slots=True)
 class Named:
-    """One server that was named, and the options that hold for it alone or for all."""
+    """One server that was named, and the options that hold for it alone or for all.
+
+    ``where`` is the file and line that name it, "" for the command line.
+    """
 
     order: Order
     options: Mapping[str, Any]
+    where: str = ""
 
     @property
     def name(self) -> str:
@@ -38,7 +43,13 @@ class Named:
 
     def job(self, task: Task, cwd: Path, **more: Any) -> Job:
         """The job of doing ``task`` with it. Raises as :func:`sandbox.cli.setup.job_of` does."""
-        return job_of(task, self.order, self.options, cwd=cwd, **more)
+        try:
+            return job_of(task, self.order, self.options, cwd=cwd, **more)
+        except (UsageError, click.ClickException) as error:
+            if not self.where:
+                raise
+            said = error.format_message() if isinstance(error, click.ClickException) else str(error)
+            raise UsageError(f"{self.where}: {said}") from error
 
 
 def named_targets(
@@ -92,15 +103,26 @@ def _of_file(path: Path, options: Mapping[str, Any], folder: Path) -> Iterator[N
             wrong = [key for key in own if key in _OF_THE_COMMAND]
             if wrong:
                 raise click.UsageError(f"--{wrong[0]} holds for all targets; give it on the command line.")
-            yield from _of_words(Words(target, command_words(context)), _merged(options, own), folder)
+            line, more = Words(target, command_words(context)), _merged(options, own)
+            for order in _orders(line, more, folder):
+                yield Named(order, more, f"{path}:{number}")
         except click.exceptions.Exit as error:
             raise UsageError(f"{path}:{number}: a line names a target.") from error
         except click.ClickException as error:
             raise UsageError(f"{path}:{number}: {error.format_message()}") from error
-        except HintproofError as error:
+        except UsageError as error:
             raise UsageError(f"{path}:{number}: {error}") from error
     if not found:
         raise UsageError(f"{path} names no target. Write one on each line, as after `hintproof verify`.")
+
+
+def _orders(line: Words, options: Mapping[str, Any], cwd: Path) -> tuple[Order, ...]:
+    """The servers of one line. A file that is not there is its own server's fault, which is told in its place."""
+    try:
+        return orders_for(line, options, cwd=cwd)
+    except TargetNotFoundError as error:
+        words = (*line.targets, *(("--", *line.command) if line.command else ()))
+        return (Order(shlex.join(words), words, str(cwd), command=words, problem=str(error)),)
 
 
 def _lines(path: Path) -> Iterator[tuple[int, list[str]]]:

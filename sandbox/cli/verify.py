@@ -59,7 +59,7 @@ def command(
     """
     at_once, shown = jobs_of(jobs), Shown(as_json, quiet, verbose)
     if resume is not None:
-        return _resumed(resume, target, options, at_once, shown)
+        return _resumed(resume, options, at_once, shown)
     named = named_targets(target, options["targets"], options, Path.cwd())
     if len(named) > 1 or options["targets"]:
         return verify_several(named, target, options, at_once, shown)
@@ -72,16 +72,16 @@ def command(
     return report.exit_code
 
 
-def _resumed(batch: str, target: tuple[str, ...], options: Mapping[str, Any], jobs: int, shown: Shown) -> int:
+def _resumed(batch: str, options: Mapping[str, Any], jobs: int, shown: Shown) -> int:
     context = click.get_current_context()
     ours = {"runs", "env", "values", "jobs", "resume", "as_json", "quiet", "verbose"}
     given = [
-        parameter.opts[0]
+        "the target" if isinstance(parameter, click.Argument) else parameter.opts[0]
         for parameter in context.command.params
         if parameter.name not in ours
         and context.get_parameter_source(str(parameter.name)) is ParameterSource.COMMANDLINE
     ]
-    if target or command_words() or given:
+    if command_words() or given:
         raise click.UsageError(
             f"--resume: the batch knows its targets and options; leave out {given[0] if given else 'the target'}."
         )

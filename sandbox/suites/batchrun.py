@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from sandbox.errors import EngineFaultError, EvidenceError, HintproofError, UsageError
-from sandbox.evidence.batches import BatchFolder
+from sandbox.evidence.batches import BatchFolder, BatchRecord
 from sandbox.evidence.codec import encode
 from sandbox.evidence.locks import lock
 from sandbox.evidence.runs import load_report
@@ -42,19 +42,18 @@ def key_of(job: Job) -> str:
     return blake2b(text.encode(), digest_size=16).hexdigest()
 
 
-def check_same(folder: BatchFolder, tasks: Sequence[Task]) -> None:
-    """Whether the tasks are those of the batch.
+def check_same(record: BatchRecord, jobs: Sequence[Job]) -> None:
+    """Whether the jobs are those of the batch.
 
     Raises UsageError where the targets or the settings are no longer what they were when it was begun.
     """
-    record = folder.record
     again = "Begin a new batch, or put back what was changed."
-    if len(tasks) != len(record.keys):
+    if len(jobs) != len(record.keys):
         raise UsageError(
-            f"Batch {record.batch} has {len(record.keys)} servers, and its targets name {len(tasks)} now. {again}"
+            f"Batch {record.batch} has {len(record.keys)} servers, and its targets name {len(jobs)} now. {again}"
         )
-    for task, name, key in zip(tasks, record.names, record.keys, strict=True):
-        if key_of(task.job) != key:
+    for job, name, key in zip(jobs, record.names, record.keys, strict=True):
+        if key_of(job) != key:
             raise UsageError(
                 f"Batch {record.batch}: {name} is not what it was when the batch was begun (its target, an option or a"
                 f" settings file was changed). {again}"
@@ -120,13 +119,15 @@ def report_of(folder: BatchFolder, result: TargetResult) -> dict[str, Any] | Non
         return None
 
 
-def result_of_error(task: Task, error: HintproofError, seconds: float) -> TargetResult:
+def result_of_error(
+    index: int, name: str, error: HintproofError, seconds: float = 0.0, secrets: Sequence[str] = ()
+) -> TargetResult:
     """The result of a server that was not run to its end."""
-    mask = Masker(task.job.secrets)
+    mask = Masker(secrets)
     server_class, why = of_error(error)
     return TargetResult(
-        task.index,
-        mask(task.name),
+        index,
+        mask(name),
         server_class,
         int(code_of(error)),
         why=mask(why),
@@ -136,13 +137,13 @@ def result_of_error(task: Task, error: HintproofError, seconds: float) -> Target
 
 
 def _result(folder: BatchFolder, ended: Ended) -> TargetResult:
-    task = ended.task
-    if isinstance(ended.answer, HintproofError):
-        return result_of_error(task, ended.answer, ended.seconds)
-    try:
-        return _with_report(task, load_report(folder.runs / folder.run_id(task.index)), ended.seconds)
-    except EvidenceError as error:
-        return result_of_error(task, EngineFaultError(f"the run left no report: {error}"), ended.seconds)
+    task, error = ended.task, ended.answer
+    if not isinstance(error, HintproofError):
+        try:
+            return _with_report(task, load_report(folder.runs / folder.run_id(task.index)), ended.seconds)
+        except EvidenceError as damage:
+            error = EngineFaultError(f"the run left no report: {damage}")
+    return result_of_error(task.index, task.name, error, ended.seconds, task.job.secrets)
 
 
 def _with_report(task: Task, report: Mapping[str, Any], seconds: float) -> TargetResult:
