@@ -244,7 +244,7 @@ def test_a_file_that_is_wrong_costs_no_run_and_is_told_by_its_line(
         (("--targets", "nowhere"), "No such file"),
         (("--jobs", "0", "--", "server"), "from 1 to 64"),
         (("--jobs", "many", "--", "server"), "from 1 to 64"),
-        (("npm:a", "npm:b", "--", "x"), "belong to one target"),
+        (("npm:a", "npm:b", "--", "x"), "are arguments of one server"),
         (("--resume", "1999"), "there is no such batch"),
         (("--resume", "last", "--seed", "3"), "leave out --seed"),
         (("--resume", "last", "npm:a"), "leave out the target"),
