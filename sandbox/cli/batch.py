@@ -119,8 +119,8 @@ def _verify(
     left = take_up(folder, tasks)
     before = tuple(folder.results())
     try:
-        with _listening(Board(total, before, jobs), shown) as listener:
-            complete(folder, left, jobs, listener, phase=_phase)
+        with heard(Board(total, before, jobs), quiet=shown.quiet) as listener:
+            complete(folder, left, jobs, listener, phase=phase_of)
     except BaseException:  # an interrupt too
         done = len(folder.results())
         runs = runs_folder(options)
@@ -148,15 +148,17 @@ def _verify(
     return int(facts.exit_code) if facts.complete else ExitCode.OUR_FAULT
 
 
-def _phase(task: Task) -> str:
+def phase_of(task: Task) -> str:
+    """What is done first with a server, as progress calls it."""
     if task.job.package is not None:
         return "installing"
     return "starting" if task.job.image is None else "unpacking"
 
 
 @contextmanager
-def _listening(board: Board, shown: Shown) -> Iterator[BatchListener]:
-    if shown.quiet:
+def heard(board: Board, *, quiet: bool = False) -> Iterator[BatchListener]:
+    """The listener that shows on standard error how several servers go, or one that shows nothing."""
+    if quiet:
         yield _Silent()
         return
     with batch_progress(make_console(sys.stderr), board) as listener:

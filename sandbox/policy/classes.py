@@ -38,6 +38,7 @@ class ServerClass(StrEnum):
     """What became of one server."""
 
     VERIFIED = "verified"
+    LISTED = "listed"
     CONTRADICTED = "contradicted"
     NOTHING_VERIFIED = "nothing-verified"
     NEEDS_CREDENTIALS = "needs-credentials"
@@ -56,6 +57,11 @@ CLASSES: Mapping[ServerClass, Word] = MappingProxyType(
             "Tools were called and accepted, and no hint is contradicted",
             "The server's report holds the verdicts. It can still fail the run: an effect that was seen only once, or a "
             "rung of `--fail-on` that asks for more.",
+        ),
+        ServerClass.LISTED: Word(
+            "class",
+            "The server was started and its tools were listed",
+            "`hintproof list` asks for no more; nothing was called.",
         ),
         ServerClass.CONTRADICTED: Word(
             "class",
@@ -110,8 +116,8 @@ CLASSES: Mapping[ServerClass, Word] = MappingProxyType(
 )
 """Every class, explained."""
 
-DONE = frozenset({ServerClass.VERIFIED, ServerClass.CONTRADICTED})
-"""Classes of servers that were verified."""
+DONE = frozenset({ServerClass.VERIFIED, ServerClass.LISTED, ServerClass.CONTRADICTED})
+"""Classes of servers that were dealt with as was asked."""
 
 _SECRET = r"(api[ _-]?(key|token|secret)|access[ _-]?(key|token)|auth\w*[ _-]?token|token|secret|credentials?|password|[A-Z0-9]+_(API_)?(KEY|TOKEN|SECRET|PASSWORD|PAT|CREDENTIALS)\b)"
 _LACKING = r"(requir|missing|not (set|found|provided|configured|defined|available)|must be|must provide|no valid|is empty|undefined|unset|please (set|provide|specify|configure)|need(s|ed)?\b|invalid|expired|could not (find|load))"

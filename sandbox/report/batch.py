@@ -19,6 +19,7 @@ FORMAT = "hintproof.batch/1"
 
 CLASS_STYLES: dict[ServerClass, str] = {
     ServerClass.VERIFIED: "green",
+    ServerClass.LISTED: "green",
     ServerClass.CONTRADICTED: "bold red",
     ServerClass.OUR_FAULT: "bold magenta",
 }

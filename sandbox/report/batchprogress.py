@@ -215,4 +215,6 @@ class _LogLines:
 
 def _told(result: TargetResult) -> str:
     tools = f"{result.accepted} of {result.listed} tools accepted" if result.listed else ""
+    if result.server_class is ServerClass.LISTED:
+        tools = f"{result.listed} tools"
     return ", ".join(filter(None, [tools, duration(result.seconds), result.why[:120]]))

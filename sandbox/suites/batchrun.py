@@ -12,13 +12,14 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
-from sandbox.errors import EngineFaultError, EvidenceError, HintproofError, UsageError
+from sandbox.errors import EngineFaultError, EvidenceError, ExitCode, HintproofError, UsageError
 from sandbox.evidence.batches import BatchFolder, BatchRecord
 from sandbox.evidence.codec import encode
 from sandbox.evidence.locks import lock
 from sandbox.evidence.runs import load_report
-from sandbox.hosts.job import Job
-from sandbox.policy import TargetResult, code_of, contradictions, of_error, of_report
+from sandbox.hosts.job import Answer, Job
+from sandbox.model import Listing
+from sandbox.policy import ServerClass, TargetResult, code_of, contradictions, of_error, of_report
 from sandbox.report.batchprogress import BatchListener
 from sandbox.report.escaping import Masker
 from sandbox.suites.batch import Begun, Ended, Heard, Task, run_batch
@@ -109,6 +110,31 @@ def complete(
                 listener.passed()
 
 
+def list_all(
+    tasks: Sequence[Task], jobs: int, listener: BatchListener, *, phase: Callable[[Task], str]
+) -> list[tuple[TargetResult, Listing | None]]:
+    """What each server declares, in the order of the tasks; None, with the class and why, where it does not list."""
+    found: dict[int, tuple[TargetResult, Listing | None]] = {}
+    for happening in run_batch(tasks, jobs):
+        match happening:
+            case Begun(task):
+                listener.began(task.index, task.name, phase(task))
+            case Heard(task, event):
+                listener.heard(task.index, event)
+            case Ended(task, answer, seconds):
+                listing = answer if isinstance(answer, Listing) else None
+                result = (
+                    result_of_error(task.index, task.name, answer, seconds, task.job.secrets)
+                    if isinstance(answer, HintproofError)
+                    else _listed(task, answer, seconds)
+                )
+                found[task.index] = (result, listing)
+                listener.ended(result)
+            case None:
+                listener.passed()
+    return [found[task.index] for task in tasks]
+
+
 def report_of(folder: BatchFolder, result: TargetResult) -> dict[str, Any] | None:
     """The JSON report of a result's run; None where it has none."""
     if not result.run:
@@ -144,6 +170,21 @@ def _result(folder: BatchFolder, ended: Ended) -> TargetResult:
         except EvidenceError as damage:
             error = EngineFaultError(f"the run left no report: {damage}")
     return result_of_error(task.index, task.name, error, ended.seconds, task.job.secrets)
+
+
+def _listed(task: Task, answer: Answer, seconds: float) -> TargetResult:
+    assert isinstance(answer, Listing)
+    mask = Masker(task.job.secrets)
+    facts, count = answer.facts, len(answer.tools)
+    return TargetResult(
+        task.index,
+        mask(task.name),
+        ServerClass.LISTED,
+        int(ExitCode.OK),
+        server=mask(f"{facts.name} {facts.version}".strip()),
+        listed=count,
+        seconds=seconds,
+    )
 
 
 def _with_report(task: Task, report: Mapping[str, Any], seconds: float) -> TargetResult:
