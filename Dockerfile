@@ -31,6 +31,7 @@ COPY locks/hintproof.txt ./
 RUN python3 -m venv --without-pip /opt/hintproof \
  && python3 -m pip --python /opt/hintproof/bin/python install --quiet --require-hashes --only-binary :all: \
         --no-compile -r hintproof.txt \
+ && if [ -e /out/usr/local/bin/uv ]; then ln -sf /usr/local/bin/uv /usr/local/bin/uvx /opt/hintproof/bin/; fi \
  && python3 -m compileall -q --invalidation-mode unchecked-hash /opt/hintproof \
  && mkdir /out/opt && mv /opt/hintproof /out/opt/ && chmod -R u=rwX,go=rX /out \
  && install -d -m 1777 /out/var/cache/hintproof-images /out/var/cache/hintproof-layers
