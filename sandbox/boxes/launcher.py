@@ -129,6 +129,7 @@ class Launcher:
             image="" if image is None else image.path,
             user=SERVER_ID if image is None else image.user,
             group=SERVER_ID if image is None else image.group,
+            watch_files=plan.watch_files,
         )
 
     def _layout(self, plan: BoxPlan) -> Layout:

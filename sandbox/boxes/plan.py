@@ -27,7 +27,9 @@ class BoxPlan:
     ``env`` is all that the server's environment holds beside HOME, USER, LOGNAME, SHELL, PATH and LANG, which it may override.
     ``canaries`` are paths of seeds whose opening is watched. ``stdout_is_log`` says that the server is not spoken to over its
     pipes: what it writes to stdout is kept with its stderr. With an ``image`` the box shows its files in place of the host's
-    system folders, and the server's ids and HOME are the image's.
+    system folders, and the server's ids and HOME are the image's. Without ``watch_files``, what
+    is changed in files is seen as ever, but not who does it: where tens of thousands are written, asking takes longer than
+    writing.
     """
 
     argv: tuple[str, ...]
@@ -40,3 +42,4 @@ class BoxPlan:
     limits: Limits = field(default_factory=Limits)
     stdout_is_log: bool = False
     image: ImageRoot | None = None
+    watch_files: bool = True

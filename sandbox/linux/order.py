@@ -34,6 +34,7 @@ class Order:
     bits), ``links`` (path, target) and ``files`` (path in the box, path on the host) are put into the root
     before the seeds; ``seeds`` is the name of a set registered before, or "". ``image`` is the folder of the host
     that the root shows, or "" for the host's own system. ``user`` and ``group`` are the ids that the server wants.
+    ``watch_files`` says whether its calls that change files are recorded.
     Sizes are bytes.
     """
 
@@ -53,6 +54,7 @@ class Order:
     image: str = ""
     user: int = SERVER_ID
     group: int = SERVER_ID
+    watch_files: bool = True
 
     def encode(self) -> bytes:
         """The order as JSON."""
@@ -79,6 +81,7 @@ class Order:
             image=raw["image"],
             user=raw["user"],
             group=raw["group"],
+            watch_files=raw["watch_files"],
         )
 
 

@@ -18,6 +18,7 @@ import ctypes
 import errno
 import functools
 import os
+import re
 import socket
 import struct
 from collections.abc import Mapping, Sequence
@@ -124,6 +125,12 @@ WATCHED: Mapping[str, Condition] = {
     ALWAYS,
 )
 """Calls that are recorded and then run."""
+
+_OF_FILES = re.compile(
+    "(open|creat|.*truncate|fallocate|unlink|rmdir|mkdir|mknod|rename|.*link|f?l?ch(mod|own)"
+    "|[fl]*(set|remove)xattr|file_setattr|f?utime).*"
+)
+"""Those which say who changed a file. What was changed is seen without them, but for stores into a mapping."""
 
 
 # --- what is refused --------------------------------------------------------------------------------
@@ -246,10 +253,17 @@ def _conjunction(tests: Sequence[Comparison], verdict: int) -> list[_Instruction
     return code
 
 
-def _rules() -> dict[str, list[tuple[Condition, int]]]:
+def is_of_files(name: str) -> bool:
+    """Whether a watched call is one that a box need not watch to see what was changed."""
+    return _OF_FILES.fullmatch(name) is not None
+
+
+def _rules(files: bool) -> dict[str, list[tuple[Condition, int]]]:
     """Every call that is not simply allowed, with its conditions and verdicts in order."""
     rules: dict[str, list[tuple[Condition, int]]] = {}
     for name, condition in WATCHED.items():
+        if not files and is_of_files(name):
+            continue
         rules.setdefault(name, []).append((condition, _NOTIFY))
     for name, refusals in REFUSED.items():
         rules.setdefault(name, []).extend((rule.when, _NOTIFY) for rule in refusals)
@@ -259,8 +273,9 @@ def _rules() -> dict[str, list[tuple[Condition, int]]]:
 
 
 @functools.cache
-def compile_filter(machine: str) -> bytes:
-    """The filter program for a machine (``x86_64``, ``aarch64``), as packed ``struct sock_filter``.
+def compile_filter(machine: str, *, files: bool = True) -> bytes:
+    """The filter program for a machine (``x86_64``, ``aarch64``), as packed ``struct sock_filter``. Without ``files``,
+    calls that change files are not watched.
 
     The kernel runs it only for the calls named here: the answer for a call that is always allowed is cached
     in a bitmap (since Linux 5.11). Raises KeyError for a machine without a table.
@@ -274,7 +289,7 @@ def compile_filter(machine: str) -> bytes:
         (_JUMP_AT_LEAST, 0, 1, _X32_BIT),
         _return(_ERROR | errno.ENOSYS),
     ]
-    for name, outcomes in _rules().items():
+    for name, outcomes in _rules(files).items():
         if name not in table.numbers:
             continue
         block = [
@@ -304,7 +319,7 @@ class _Program(ctypes.Structure):
     _fields_ = (("length", ctypes.c_ushort), ("code", ctypes.c_char_p))
 
 
-def install() -> int:
+def install(*, files: bool = True) -> int:
     """Put the calling thread and all it will start under the filter; returns the listener, a descriptor.
 
     To be called in the server's process right before exec: from then on each watched call of the thread, its
@@ -312,7 +327,7 @@ def install() -> int:
     its number to a pipe, and pidfd_getfd(2) it).
 
     Once the observer looks at a call, only a fatal signal ends it (WAIT_KILLABLE_RECV, Linux 5.19), so it is
-    recorded once. In the moment before, a signal whose handler was installed without SA_RESTART makes it fail
+    recorded once. ``files`` is as for :func:`compile_filter`. In the moment before, a signal whose handler was installed without SA_RESTART makes it fail
     with EINTR.
 
     Raises OSError: EBUSY when a filter above has a listener already, EINVAL when the kernel knows no
@@ -320,7 +335,7 @@ def install() -> int:
     """
     prctl(PR_SET_NO_NEW_PRIVS, 1)
     machine = os.uname().machine
-    code = compile_filter(machine)
+    code = compile_filter(machine, files=files)
     program = _Program(len(code) // _INSTRUCTION.size, code)
     for flags in (_NEW_LISTENER | _WAIT_KILLABLE_RECV, _NEW_LISTENER):
         listener: int = _libc.syscall(

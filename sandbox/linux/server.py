@@ -41,7 +41,7 @@ def become_server(assignment: Assignment, box: socket.socket, handover: socket.s
     with step("give up all capabilities"):
         _drop_powers(ids)
     with step("put the server under observation"):
-        listener = seccomp.install()
+        listener = seccomp.install(files=order.watch_files)
         handover.send(str(listener).encode())
         if handover.recv(16) != TAKEN:
             return _NOT_STARTED

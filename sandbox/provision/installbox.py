@@ -129,6 +129,7 @@ def _box_plan(plan: InstallPlan, empty: str) -> BoxPlan:
         seeds=tuple(seeds[path] for path in sorted(seeds)),
         canaries=tuple(path for path in decoys.paths if path in seeds),
         limits=plan.limits,
+        watch_files=False,
     )
 
 

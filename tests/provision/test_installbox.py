@@ -181,6 +181,26 @@ def test_nothing_but_the_registry_can_be_reached(
     assert installed.refused == wanted
 
 
+def test_what_is_changed_without_a_write_or_an_open_of_its_own_is_seen(run: Run) -> None:
+    """By a store into a shared mapping, and by a file that was removed and made anew."""
+    installed = run(
+        """
+        import mmap
+        with open(os.path.expanduser("~/.gitconfig"), "r+b") as file:
+            with mmap.mmap(file.fileno(), 0) as memory:
+                memory[:6] = b"[evil]"
+        key = os.path.expanduser("~/.ssh/id_ed25519")
+        os.unlink(key)
+        open(key, "w").write("mine")
+        """
+    )
+
+    assert set(told(installed)) == {
+        (EffectKind.FILE_MODIFIED, f"{HOME}/.gitconfig"),
+        (EffectKind.FILE_MODIFIED, f"{HOME}/.ssh/id_ed25519"),
+    }
+
+
 def test_a_command_that_fails_leaves_nothing_but_its_words(run: Run, kept: Path) -> None:
     installed = run("open('half', 'w').write('x'); sys.exit('no such package')")
 
