@@ -24,7 +24,7 @@ from urllib.parse import urlsplit
 
 from sandbox.errors import ConfigError, TargetNotFoundError, UsageError
 from sandbox.model import HOME, Json
-from sandbox.targets.dockerrun import image_order
+from sandbox.targets.dockerrun import PREFIX, image_order
 from sandbox.targets.documents import Fields, checked, read_file
 from sandbox.targets.made_up import is_secret
 from sandbox.targets.needs import Filler, with_needs
@@ -284,13 +284,13 @@ def _read(order: Order, fields: Fields, rules: _Rules, reader: _Reader) -> Order
                 f"{fields.where}: speaks sse, which only servers before 2025 do. It cannot be spoken to here."
             )
     image = None
-    if Path(command[0]).name in {"docker", "podman"}:
+    if Path(command[0]).name in {"docker", "podman"} or command[0].startswith(PREFIX):
         image = image_order(command, cwd=Path(cwd), environ=reader.shell(command, env))
     return dataclasses.replace(
         order,
         command=() if image else command,
         image=image,
-        env={} if image else env,
+        env=env if image is None or image.host_paths else {},
         transport=_HTTP if kind == _HTTP else _STDIO,
         port=port,
         path=http_path,
