@@ -55,12 +55,13 @@ class Words:
     command: tuple[str, ...] = ()
 
     @classmethod
-    def of_words(cls, words: Sequence[str]) -> Words:
-        """Targets, ``--`` and a command in one line; without ``--`` a command, or one target and its arguments."""
+    def of_words(cls, words: Sequence[str], cwd: Path) -> Words:
+        """Targets, ``--`` and a command in one line; without ``--`` a command, or one target of ``cwd`` and its
+        arguments."""
         if "--" in words:
             at = list(words).index("--")
             return cls(tuple(words[:at]), tuple(words[at + 1 :]))
-        if words and is_target(words[0]):
+        if words and is_target(words[0], cwd):
             return cls(tuple(words[:1]), tuple(words[1:]))
         return cls((), tuple(words))
 
@@ -99,11 +100,11 @@ def split_tool(words: tuple[str, ...], *, needed: bool) -> tuple[Words, str]:
     return named, words[0] if words else ""
 
 
-def is_target(word: str) -> bool:
+def is_target(word: str, cwd: Path | None = None) -> bool:
     """Whether a word names servers by itself: a package, an image, an address, or a file or folder that is there."""
     from sandbox.targets.named import looks_like_target  # commands that only read runs do without targets
 
-    return looks_like_target(word, Path.cwd())
+    return looks_like_target(word, cwd or Path.cwd())
 
 
 runs_option = click.option(

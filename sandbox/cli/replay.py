@@ -47,7 +47,7 @@ def command(finding: str, runs: Path, env: tuple[str, ...], values: tuple[str, .
     options: dict[str, Any] = {**record.launch, "env": env, "values": values}
     cwd = Path(options.pop("cwd", "."))
     refuse_missing(record.launch.get("values", ()), values)
-    named = Words.of_words(options.pop("words", record.command))
+    named = Words.of_words(options.pop("words", record.command), cwd)
     job = job_for(Task.REPLAY, named, options, cwd=cwd, finding=saved)
     needed = [name for name in record.launch.get("env", ()) if name not in job.variables]
     if needed:

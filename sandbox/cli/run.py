@@ -39,7 +39,11 @@ def command(scenarios: tuple[Path, ...], host: str | None, runs: Path, quiet: bo
         for call in scenario.calls:
             examples[call.tool] = (*examples.get(call.tool, ()), dict(call.arguments))
         job = job_for(
-            Task.VERIFY, Words.of_words(scenario.target), options, cwd=scenario.folder, examples=examples
+            Task.VERIFY,
+            Words.of_words(scenario.target, scenario.folder),
+            options,
+            cwd=scenario.folder,
+            examples=examples,
         )
         return verify_job(job, options, quiet=quiet)
 
