@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from sandbox.model import Effect, EffectKind, Exchange, Weight
 from sandbox.provision.plan import Relayed
-from sandbox.world.destinations import REFUSED, read_destinations
+from sandbox.world.destinations import REFUSED, UNREACHED, read_destinations
 
 _MOST_REFUSED = 100
 _TEMPORARY = ("/tmp/", "/var/tmp/")
@@ -16,12 +16,13 @@ _TEMPORARY = ("/tmp/", "/var/tmp/")
 @dataclass(frozen=True, slots=True)
 class Contacts:
     """``hosts`` and ``places`` are the registries, by name and by name with port; ``relayed`` is what passed; ``refused`` are the other
-    places that were wanted, and registries that were asked for something else."""
+    places that were wanted, and registries that were asked for something else; ``unreached`` says of registries why nothing passed."""
 
     hosts: frozenset[str]
     places: frozenset[str]
     relayed: tuple[Relayed, ...]
     refused: tuple[str, ...]
+    unreached: tuple[str, ...]
 
     @classmethod
     def of(cls, exchanges: Iterable[Exchange], hosts: Iterable[str]) -> Contacts:
@@ -29,9 +30,12 @@ class Contacts:
         listed = read_destinations(hosts, {})
         sums: dict[str, Relayed] = {}
         refused: dict[str, None] = {}
+        unreached: dict[str, None] = {}
         for exchange in exchanges:
             place = _place(exchange.host or exchange.address, exchange.port)
-            if exchange.kind == "relayed":
+            if exchange.note.startswith(UNREACHED):
+                unreached[f"{place}: {exchange.note.removeprefix(UNREACHED)}"] = None
+            elif exchange.kind == "relayed":
                 known = sums.get(place, Relayed(place, 0, 0, 0))
                 sums[place] = Relayed(
                     place,
@@ -46,6 +50,7 @@ class Contacts:
             frozenset(each.place for each in listed),
             tuple(sums.values()),
             tuple(refused),
+            tuple(unreached),
         )
 
 

@@ -82,6 +82,7 @@ def install(plan: InstallPlan, into: Path, *, cancelled: Callable[[], bool] = la
             effects=tuple(effect for effect in effects if foreign(effect, contacts)),
             relayed=contacts.relayed,
             refused=contacts.refused,
+            unreached=contacts.unreached,
             stopped=stopped,
             limits_hit=limits,
             missing=missing,

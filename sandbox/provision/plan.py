@@ -79,7 +79,8 @@ class Installed:
     ``status`` is the command's exit code or minus its signal; None when it was ended for its time or for a limit. ``stopped`` says
     why in that case, one sentence. ``stdout`` and ``stderr`` are the last of what it wrote (64 KiB each, unescaped). ``tree`` is None unless
     ``status`` is 0. ``effects`` are those outside of ``folder`` and ``aside``; contacts with ``hosts`` are none, they are counted
-    in ``relayed``. ``refused`` are the other places that it wanted to reach, ``HOST:PORT``, in the order of the first time.
+    in ``relayed``. ``refused`` are the other places that it wanted to reach, ``HOST:PORT``, in the order of the first time;
+    ``unreached`` are sentences about registries that could not be reached.
     ``limits_hit`` are names and sentences; ``missing`` are instruments that did not work for the whole time.
     """
 
@@ -91,6 +92,7 @@ class Installed:
     effects: tuple[Effect, ...] = ()
     relayed: tuple[Relayed, ...] = ()
     refused: tuple[str, ...] = ()
+    unreached: tuple[str, ...] = ()
     stopped: str = ""
     limits_hit: tuple[tuple[str, str], ...] = ()
     missing: frozenset[Instrument] = frozenset()

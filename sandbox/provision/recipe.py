@@ -108,7 +108,9 @@ def said(text: str) -> str:
 
 def _why_not(what: str, plan: InstallPlan, done: Installed) -> str:
     told = [f"{what} cannot be installed{f': {done.stopped}' if done.stopped else ''}."]
-    if plan.hosts and not any(each.received for each in done.relayed):
+    if done.unreached:
+        told.append(f"Not reached: {'; '.join(done.unreached[:5])}.")
+    elif plan.hosts and not any(each.received for each in done.relayed):
         told.append(f"Nothing came from {', '.join(plan.hosts)}: is there a network?")
     if done.refused:
         told.append(

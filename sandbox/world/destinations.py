@@ -10,6 +10,9 @@ from sandbox.world.names import canonical
 REFUSED = "refused: "
 """How the note of a record begins whose connection was not passed on."""
 
+UNREACHED = "not reached: "
+"""The same, where it was to be passed on and could not be."""
+
 _PLAIN = "http://"
 
 

@@ -14,7 +14,7 @@ import struct
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 
-from sandbox.world.destinations import REFUSED, Destination
+from sandbox.world.destinations import REFUSED, UNREACHED, Destination
 from sandbox.world.exchanges import Journal
 from sandbox.world.hello import MOST_HELLO, NoHelloError, server_name
 from sandbox.world.route import Route
@@ -66,7 +66,7 @@ class Relay:
         try:
             there, early = await connect(destination)
         except NotReachedError as error:
-            journal.record(route.exchange("relayed", f"not reached: {error}"))
+            journal.record(route.exchange("relayed", UNREACHED + str(error)))
             _reset(client)
             return
         with there:

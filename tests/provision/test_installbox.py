@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import socket
 import subprocess
 import sys
 import textwrap
@@ -199,6 +200,22 @@ def test_what_is_changed_without_a_write_or_an_open_of_its_own_is_seen(run: Run)
         (EffectKind.FILE_MODIFIED, f"{HOME}/.gitconfig"),
         (EffectKind.FILE_MODIFIED, f"{HOME}/.ssh/id_ed25519"),
     }
+
+
+def test_a_registry_that_is_not_there_is_told_with_the_reason(run: Run) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+    installed = run(
+        f"attempt(lambda: fetch(port={port})); attempt(lambda: fetch('unknown.invalid', 443))",
+        hosts=(f"{NAME}:{port}", "unknown.invalid:443"),
+    )
+
+    assert installed.stdout.splitlines() == ["failed URLError", "failed URLError"]
+    assert installed.unreached == (
+        f"{NAME}:{port}: Connection refused",
+        "unknown.invalid:443: its name is not known",
+    )
+    assert (installed.relayed, installed.refused) == ((), ())
 
 
 def test_a_command_that_fails_leaves_nothing_but_its_words(run: Run, kept: Path) -> None:
