@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
-import select
 import subprocess
 import sys
 import threading
@@ -24,6 +24,7 @@ third of this."""
 
 _ENGINE = "the engine in a process of its own"
 
+_LOOK_S = 0.5
 _END_S = 5.0
 _READ = 1 << 16
 _LINE_CAP = 256 << 20
@@ -39,6 +40,9 @@ class Worker:
     def __init__(self, job: Job, runs: Path | None = None, record: RunRecord | None = None) -> None:
         self._job = job
         self._cancelled = threading.Event()
+        self._over = threading.Event()
+        self._heard = time.monotonic()
+        self._is_silent = False
         self._closing = threading.Lock()
         # A session of its own: an interrupt of the terminal is for the one who waits, and the kernel shares the
         # processors between sessions (sched(7), autogroups), whatever number of threads each has.
@@ -63,14 +67,21 @@ class Worker:
             EngineFaultError: the process ended or fell silent before its time, or met what nobody foresaw.
             HintproofError: the job's own error, of the same class as there.
         """
+        watch = threading.Thread(target=self._watch, daemon=True)
+        watch.start()
         try:
             answer = None
             if self._send():
                 answer = hear(self._lines(), self._job, None, listener, engine=_ENGINE)
         except StreamError as error:
             raise EngineFaultError(f"{_ENGINE} told what it never tells.") from error
+        finally:
+            self._over.set()
+            watch.join()
         if self._cancelled.is_set():
             raise CancelledError("the run was ended before its time.")
+        if answer is None and self._is_silent:
+            raise EngineFaultError(f"{_ENGINE} said nothing for {_SILENCE_S:.0f} seconds.")
         if answer is None:
             raise EngineFaultError(self._last_words())
         return answer
@@ -117,25 +128,11 @@ class Worker:
                 self._process.stdin.close()
 
     def _lines(self) -> Iterator[bytes]:
-        """Lines of its standard output until it ends.
-
-        Raises EngineFaultError where there is none for too long, or one without an end.
-        """
+        """Lines of its standard output until it ends. Raises EngineFaultError where there is one without an end."""
         assert self._process.stdout is not None
-        descriptor = self._process.stdout.fileno()
-        waiting = select.poll()
-        waiting.register(descriptor, select.POLLIN)
         line = bytearray()
-        heard = time.monotonic()
-        while not self._cancelled.is_set():
-            if not waiting.poll(1000):
-                if time.monotonic() - heard > _SILENCE_S:
-                    raise EngineFaultError(f"{_ENGINE} said nothing for {_SILENCE_S:.0f} seconds.")
-                continue
-            part = os.read(descriptor, _READ)
-            if not part:
-                return
-            heard = time.monotonic()
+        while part := os.read(self._process.stdout.fileno(), _READ):
+            self._heard = time.monotonic()
             line += part
             if len(line) > _LINE_CAP:
                 raise EngineFaultError(f"{_ENGINE} told more than can be told at once.")
@@ -143,6 +140,19 @@ class Worker:
                 *whole, rest = bytes(line).split(b"\n")
                 line = bytearray(rest)
                 yield from whole
+
+    def _watch(self) -> None:
+        """End the process where it falls silent, and where it does not leave when it is told to."""
+        while not self._over.wait(_LOOK_S):
+            self._is_silent = time.monotonic() - self._heard > _SILENCE_S
+            if self._is_silent or (self._cancelled.is_set() and not self._leaves()):
+                self._process.kill()
+
+    def _leaves(self) -> bool:
+        """Whether it ends within the time that it has for that."""
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self._process.wait(_END_S)
+        return self._process.poll() is not None
 
     def _keep_words(self) -> None:
         """Keep the end of its standard error."""

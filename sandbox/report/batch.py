@@ -87,7 +87,7 @@ def _closing(facts: BatchFacts, verbose: bool) -> Iterator[str]:
     listed, accepted = _tools(facts)
     contradicted = sum(result.contradicted for result in facts.results)
     yield (
-        f"{accepted} of {listed} tools accepted · {contradicted} hints contradicted · {duration(facts.seconds)} · "
+        f"{accepted} of {listed} tools accepted · {contradicted} hint{'' if contradicted == 1 else 's'} contradicted · {duration(facts.seconds)} · "
         f"jobs {facts.jobs} · exit code {int(facts.exit_code)}"
     )
     if facts.batch:

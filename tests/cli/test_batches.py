@@ -254,3 +254,21 @@ def test_what_cannot_be_meant_is_refused(hintproof: Hintproof, words: tuple[str,
     done = hintproof("verify", *words)
     assert (done.code, "Traceback" in done.err) == (2, False)
     assert said in done.err
+
+
+def test_several_servers_are_listed_in_their_order_and_each_failure_in_its_place(
+    hintproof: Hintproof, tmp_path: Path
+) -> None:
+    (tmp_path / "list").write_text(
+        line(ROGUE, "dies", options="-e TOKEN=swordfish") + line(SERVERS / "one_value.py")
+    )
+    done = hintproof("list", "--targets", "list", "--jobs", "2")
+    assert done.code == 3
+    assert done.out.index("does-not-start") < done.out.index("plan")
+    data = json.loads(hintproof("list", "--targets", "list", "--json").out)
+    assert [(each["class"], each["tools"] is None) for each in data["servers"]] == [
+        ("does-not-start", True),
+        ("listed", False),
+    ]
+    assert "swordfish" not in done.out + done.err + json.dumps(data)
+    assert not (tmp_path / ".hintproof").exists()
