@@ -49,8 +49,12 @@ def job_for(
     return job_of(task, orders[0], options, cwd=start, **more)
 
 
-def orders_for(named: Words, options: Mapping[str, Any], *, cwd: Path) -> tuple[Order, ...]:
+def orders_for(
+    named: Words, options: Mapping[str, Any], *, cwd: Path, several: bool = False
+) -> tuple[Order, ...]:
     """The servers that a command line names, in its order; what they need is given by ``-e`` and ``--set``.
+
+    With ``several`` this is one of several lines: a file that cannot be used is an order with a ``problem``.
 
     Raises UsageError and ConfigError where a word, a file, an option or a settings file is wrong,
     TargetNotFoundError for a file that is not there.
@@ -59,7 +63,8 @@ def orders_for(named: Words, options: Mapping[str, Any], *, cwd: Path) -> tuple[
     values = values_of(options)
     keep_secret([*settings.env.values(), *(value for each in values.values() for value in each)])
     image = options.get("image") or ""
-    return read_targets(named.targets, named.command, cwd=cwd, given=Given(settings.env, values), image=image)
+    given = Given(settings.env, values)
+    return read_targets(named.targets, named.command, cwd=cwd, given=given, image=image, several=several)
 
 
 def job_of(

@@ -118,7 +118,7 @@ def _of_file(path: Path, options: Mapping[str, Any], folder: Path) -> Iterator[N
 def _orders(line: Words, options: Mapping[str, Any], cwd: Path) -> tuple[Order, ...]:
     """The servers of one line. A file that is not there is its own server's fault, which is told in its place."""
     try:
-        return orders_for(line, options, cwd=cwd)
+        return orders_for(line, options, cwd=cwd, several=True)
     except TargetNotFoundError as error:
         words = (*line.targets, *(("--", *line.command) if line.command else ()))
         return (Order(shlex.join(words), words, str(cwd), command=words, problem=str(error)),)

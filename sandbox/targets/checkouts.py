@@ -13,7 +13,7 @@ import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from sandbox.errors import ConfigError, TargetNotFoundError, UsageError
+from sandbox.errors import ConfigError, UsageError
 from sandbox.model import Json
 from sandbox.targets.bundles import MANIFEST, is_manifest, read_manifest
 from sandbox.targets.documents import Fields, read_file, read_json
@@ -258,12 +258,3 @@ def _environment(folder: Path, environ: Mapping[str, str]) -> Path | None:
     places += [parent / ".venv" for parent in folder.parents if (parent / "uv.lock").is_file()]
     places += [Path(active) for active in [environ.get("VIRTUAL_ENV", "")] if active]
     return next((place for place in places if (place / "pyvenv.cfg").is_file()), None)
-
-
-def named_folder(word: str, cwd: Path) -> Path:
-    """The folder of a target that is one, or of the ``package.json`` or ``pyproject.toml`` in it."""
-    path = Path(os.path.normpath(cwd / word))
-    folder = path.parent if path.name in (PACKAGE_JSON, PYPROJECT) else path
-    if not folder.is_dir():
-        raise TargetNotFoundError(f"{word}: there is no such folder.")
-    return folder

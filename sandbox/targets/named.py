@@ -39,12 +39,14 @@ def read_targets(
     environ: Mapping[str, str] | None = None,
     given: Given | None = None,
     image: str = "",
+    several: bool = False,
 ) -> tuple[Order, ...]:
     """Every server that a command line names, in its order.
 
     ``words`` are the targets before ``--``, ``command`` the words after it: the server's command where there is no
     target, else the arguments of the one server that is named. ``image`` is ``--image``. ``environ`` are the host's
-    variables (the process's by default). Files are read, and a bundle is unpacked; nothing is run or fetched.
+    variables (the process's by default). Where ``several`` words are to be read, here or by further calls, a
+    file that cannot be used is an order with a ``problem``. Files are read, and a bundle is unpacked; nothing is run or fetched.
 
     Raises:
         UsageError: a word names no target, or what cannot be meant.
@@ -67,7 +69,8 @@ def read_targets(
                 "or the server's command after --, such as: -- python server.py"
             )
         return (_of_command(tuple(command), cwd, host),)
-    orders = [order for word in words for order in _of_word(word, cwd, host, asked)]
+    lenient = several or len(words) > 1
+    orders = [order for word in words for order in _of_word(word, cwd, host, asked, lenient=lenient)]
     if len(orders) > _MOST_ORDERS:
         raise UsageError(f"More than {_MOST_ORDERS} servers are named. Name fewer at a time.")
     if command:
@@ -90,7 +93,9 @@ def looks_like_target(word: str, cwd: Path) -> bool:
     )
 
 
-def _of_word(word: str, cwd: Path, environ: Mapping[str, str], given: Given) -> tuple[Order, ...]:
+def _of_word(
+    word: str, cwd: Path, environ: Mapping[str, str], given: Given, *, lenient: bool
+) -> tuple[Order, ...]:
     if word.startswith(PACKAGES):
         return (Order(word, (word,), str(cwd), package=package_order((word,))),)
     if word.startswith(IMAGE):
@@ -100,20 +105,34 @@ def _of_word(word: str, cwd: Path, environ: Mapping[str, str], given: Given) -> 
     path, only, given_as = _split(word, cwd)
     if path is None:
         raise TargetNotFoundError(_unknown(word))
+    try:
+        return _of_path(path, only, given_as, environ=environ, given=given)
+    except UsageError as error:
+        if not lenient:
+            raise
+        return (Order(word, (word,), str(cwd), problem=str(error)),)
+
+
+def _of_path(
+    path: Path, only: str, given_as: str, *, environ: Mapping[str, str], given: Given
+) -> tuple[Order, ...]:
+    """The servers of a folder or a file that is there; ``given_as`` is how the user wrote it, ``only`` one of its names."""
     if path.is_dir() or path.name in (checkouts.PACKAGE_JSON, checkouts.PYPROJECT):
         if only:
-            raise UsageError(f"{word}: only a file names several servers, {given_as} is a folder.")
-        folder = checkouts.named_folder(given_as, cwd)
-        return (checkouts.read_checkout(folder, (word,), environ=environ, given=given),)
+            raise UsageError(f"{given_as}#{only}: only a file names several servers, {given_as} is a folder.")
+        folder = path if path.is_dir() else path.parent
+        return (checkouts.read_checkout(folder, (given_as,), environ=environ, given=given),)
     if path.suffix.lower() in SUFFIXES:
         if only:
-            raise UsageError(f"{word}: a bundle holds one server, name it as {given_as}.")
+            raise UsageError(f"{given_as}#{only}: a bundle holds one server, name it as {given_as}.")
         return (
-            dataclasses.replace(read_bundle(path, environ=environ, given=given), name=word, words=(word,)),
+            dataclasses.replace(
+                read_bundle(path, environ=environ, given=given), name=given_as, words=(given_as,)
+            ),
         )
-    value = _content(path, word)
+    value = _content(path, given_as)
     if is_manifest(value):
-        return (read_manifest(value, path.parent, name=word, words=(word,), given=given),)
+        return (read_manifest(value, path.parent, name=given_as, words=(given_as,), given=given),)
     orders = _of_file(value, path, called=given_as, only=only, environ=environ, given=given)
     return tuple(_provisioned(order, environ) for order in orders)
 
