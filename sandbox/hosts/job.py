@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -28,6 +29,8 @@ class Task(StrEnum):
     LIST = "list"
     REPLAY = "replay"
 
+
+_FILE_AND_NAME = re.compile(r"[\w@%+=:,./-]+#[\w@%+=:,./#-]+", re.ASCII)
 
 ANSWERS: Mapping[Task, type[Answer]] = {
     Task.VERIFY: Report,
@@ -100,7 +103,8 @@ class Job:
     def target(self) -> str:
         """What the user named in one line, as a shell would take it: a target, or the command."""
         named = self.words if self.words and self.words[0] != "--" else self.command
-        return shlex.join(named)
+        # A shell takes # for a comment only where a word begins with it.
+        return " ".join(word if _FILE_AND_NAME.fullmatch(word) else shlex.quote(word) for word in named)
 
     @property
     def secrets(self) -> tuple[str, ...]:
