@@ -234,10 +234,13 @@ class LayerStore:
         )
         text = json.dumps({"format": _FORMAT, "layer": encode(layer)}, ensure_ascii=True, indent=1)
         (place / "manifest.json").write_text(text + "\n", encoding="ascii")
-        with kept.locked(self.folder / (key + _LOCK), kept.ALONE):
-            if self._read(key) is None:
-                kept.remove(self.folder / key)
+        if self._read(key) is None:
+            self._drop(key)  # a damaged one
+            try:
                 os.rename(place, self.folder / key)
+            except OSError:
+                if self._read(key) is None:  # else another run was quicker, and this one's is the same
+                    raise
         return key
 
     def _sweep(self) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -136,3 +137,22 @@ def test_a_package_that_asks_for_a_node_that_is_not_to_be_had(
         provided(order("@corp/small-server"), environ=environ),
     ):
         pass
+
+
+def test_the_node_that_a_package_asks_for_is_installed_and_used(
+    registry: Registry, environ: Mapping[str, str], tmp_path: Path
+) -> None:
+    node = f"node-linux-{'arm64' if os.uname().machine == 'aarch64' else 'x64'}"
+    registry.npm(node, "99.1.0", {"bin/node": '#!/bin/sh\nNODE_99=1 exec node-of-the-machine "$@"\n'})
+    real = shutil.which("node", path=environ["PATH"])
+    registry.npm(node, "99.2.0", {"bin/node": f'#!/bin/sh\nexec {os.path.realpath(real or "")} "$@"\n'})
+    publish(registry, engines={"node": ">=99"})
+
+    with provided(order("@corp/small-server"), environ=environ) as layer:
+        assert layer.installation.runtime == {"node": "99.2.0"}
+        launch = package_launch(
+            order("@corp/small-server"), layer, command=("x",), cwd=tmp_path, environ=environ
+        )
+        assert launch.argv[0] == "/srv/node/bin/node"
+        assert (layer.node, "/srv/node") in launch.mounts
+        assert os.path.isfile(Path(layer.node, "bin/node"))
