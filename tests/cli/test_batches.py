@@ -176,6 +176,19 @@ def test_a_batch_that_was_killed_is_resumed_and_nothing_is_done_twice_or_lost(
     }
 
 
+def test_an_engine_that_is_killed_takes_no_other_server_along(tmp_path: Path) -> None:
+    (tmp_path / "list").write_text(WAITS + HONEST)
+    with at_work(tmp_path, "--targets", "list", "--json", finished=0) as (command, others):
+        (engine,) = psutil.Process(command.pid).children()
+        engine.kill()
+        out, said = command.communicate(timeout=PATIENCE_S)
+        assert gone(others)
+    report = json.loads(out)
+    assert [each["class"] for each in report["targets"]] == ["our-fault", "verified"], said
+    assert "was ended by signal 9" in report["targets"][0]["error"]
+    assert command.returncode == report["exit_code"] == 70
+
+
 def test_a_batch_can_be_finished_by_another_command(hintproof: Hintproof, tmp_path: Path) -> None:
     (tmp_path / "list").write_text(HONEST + LYING)
     first = hintproof("verify", "--targets", "list", "--json", "-q")
