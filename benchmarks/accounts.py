@@ -54,10 +54,17 @@ def _figures(compared: Sequence[Compared], batch: Mapping[str, Any]) -> list[str
         f"| tools accepted at least once | {_share(accepted, listed)} | of tools that verified servers list;"
         f" {_share(accepted, labelled)} of the labelled ones |"
     )
+    spent = sum(one.seconds for one in compared) / 60
+    bound = _bound(batch["invocation"])
     rows.append(
-        f"| time | {batch['duration_ms'] / 60000:.0f} min | jobs {batch['jobs']}, installations included |"
+        f"| time of all servers together | {spent:.0f} min | installations included, jobs {batch['jobs']}{bound} |"
     )
     return rows
+
+
+def _bound(invocation: Sequence[str]) -> str:
+    words = list(invocation)
+    return f", budget {words[words.index('--budget') + 1]}" if "--budget" in words else ""
 
 
 def _row(one: Compared) -> str:
