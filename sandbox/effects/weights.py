@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from sandbox.model import Weight
 
 _BOOKKEEPING_FOLDERS = re.compile(
-    r"/(?:__pycache__|\.npm/_logs|\.npm/_cacache|\.npm/_update-notifier-last-checked|node-compile-cache|\.node-gyp|logs?"
+    r"/(?:__pycache__|\.npm/_logs|\.npm/_cacache|\.npm/_update-notifier-last-checked|node-compile-cache|\.node-gyp|(?:[\w.-]*[._-])?logs?"
     r"|\.pytest_cache|\.mypy_cache|\.ruff_cache|history)(?:/|$)"
 )
 _BOOKKEEPING_NAMES = re.compile(
-    r"(?:\.log(?:\.\d+)?|\.pid|\.lock|\.lck|\.pyc|[._-]history|^history|\.viminfo|\.lesshst|\.wget-hsts|\.DS_Store)$"
+    r"(?:[._-]log(?:\.\d+)?|\.pid|\.lock|\.lck|\.pyc|[._-]history|^history|\.viminfo|\.lesshst|\.wget-hsts|\.DS_Store)$"
 )
 _BOOKKEEPING_HOME = (".cache", ".local/state", ".npm/_logs", ".npm/_cacache")
 
