@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
-from sandbox.boxes.plan import Exposure
 from sandbox.model import Effect, Instrument, Limits, SeedEntry
+
+if TYPE_CHECKING:  # the limits are read where no Linux is, and boxes are not
+    from sandbox.boxes.plan import Exposure
 
 INSTALL_LIMITS = Limits(memory_mb=4096, processes=1024, file_mb=1024, disk_mb=4096, open_files=8192)
 """What the box of an installation may use: a compiler or a large wheel needs more than a server does."""
