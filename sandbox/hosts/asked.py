@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Collection
+from collections.abc import Sequence
 
 from sandbox.errors import ServerStartError
 from sandbox.hosts.job import Job
@@ -11,14 +11,15 @@ from sandbox.targets.needs import asked_for, filled, from_refusal, made_up_notes
 
 
 def asked_again(
-    job: Job, error: ServerStartError, tried: Collection[str]
+    job: Job, error: ServerStartError, tried: Sequence[str]
 ) -> tuple[Job, tuple[str, ...]] | None:
     """The job with made-up values for what the server asked for when it ended, and their names.
 
     None where it asked for nothing, or for nothing new: then the error is told what the user can give. ``tried`` are
     names that were made up before.
     """
-    needs = [need for need in from_refusal(error.said) if need.name not in job.variables]
+    said = from_refusal(error.said) or from_refusal(str(error))  # the error quotes what came in place of MCP
+    needs = [need for need in said if need.name not in job.variables]
     new = [need for need in needs if need.name not in tried]
     variables, words, names = filled(new)
     if not names:
@@ -26,9 +27,10 @@ def asked_again(
         if hint:
             error.args = (f"{error}\n{hint}",)
         return None
-    notes = (*job.notes, *made_up_notes(names))
+    before = made_up_notes(tried)
+    notes = (*(note for note in job.notes if note not in before), *made_up_notes((*tried, *names)))
     settings = dataclasses.replace(job.settings, env={**job.settings.env, **variables})
-    again = dataclasses.replace(job, settings=settings, notes=notes)
+    again = dataclasses.replace(job, settings=settings, notes=notes, refresh=False)
     return (_with_words(again, words) if words else again), names
 
 

@@ -22,8 +22,7 @@ def test_a_server_that_asks_at_its_start_is_started_again_with_made_up_values(hi
     assert done.code == 0, done.err
     assert "starting the server again with made-up values for EXAMPLE_TOKEN" in done.err
     told = " ".join(done.out.split())
-    for name in ("EXAMPLE_TOKEN", "EXAMPLE_URL", "folder"):
-        assert f"Made up, because nobody gave it: {name}." in told
+    assert "Made up, because nobody gave it: EXAMPLE_TOKEN, EXAMPLE_URL, folder." in told
 
 
 def test_what_cannot_be_made_up_is_asked_for_with_the_option(hintproof: Hintproof) -> None:
