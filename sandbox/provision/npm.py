@@ -137,7 +137,7 @@ def _install(
 ) -> Draft:
     version = str(facts["version"])
     kitchen.say(f"installing npm:{order.name}@{version}")
-    words = ["install", "--no-audit", "--no-fund", "--no-update-notifier", "--loglevel=error", "--save-exact"]
+    words = ["install", "--no-audit", "--no-fund", "--save-exact"]
     words += [] if order.scripts else ["--ignore-scripts"]
     hosts = hosts_of([*settings.registries.values(), str(facts.get("tarball") or "")])
     argv = (npm.node, npm.script, *words, "--", f"{order.name}@{version}", *order.pins)
@@ -167,7 +167,11 @@ def _plan(npm: _Npm, settings: NpmSettings, argv: tuple[str, ...], hosts: tuple[
             "PATH": f"{Path(npm.node).parent}:/usr/local/bin:/usr/bin:/bin",
             "npm_config_cache": f"{ASIDE}/cache",
             "npm_config_userconfig": f"{ASIDE}/npmrc",
-            "NO_UPDATE_NOTIFIER": "1",
+            "npm_config_update_notifier": "false",
+            "npm_config_loglevel": "error",
+            "npm_config_logs_max": "0",
+            "npm_config_fetch_retry_mintimeout": "1000",
+            "npm_config_fetch_retry_maxtimeout": "4000",
             "NO_COLOR": "1",
         },
         aside=(ASIDE,),

@@ -43,7 +43,7 @@ _BROKEN = re.compile(
 )
 """The last line of a traceback that tells of code which does not go with the code that it uses."""
 
-_CLOSE_DAYS = 3
+_CLOSE_DAYS = 7
 _SEARCH_S = 240.0
 """How exact a search among dates is, and how long it goes on for that."""
 
