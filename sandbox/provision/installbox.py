@@ -17,6 +17,7 @@ from sandbox.effects import Collector, Readers
 from sandbox.errors import CancelledError
 from sandbox.evidence.content import ContentStore
 from sandbox.linux.base import SYSTEM_FOLDERS
+from sandbox.linux.namespaces import server_owner
 from sandbox.model import HOME, Instrument, SeedEntry
 from sandbox.provision.contacts import Contacts, foreign
 from sandbox.provision.plan import Installed, InstallPlan, Tree
@@ -122,9 +123,11 @@ def _box_plan(plan: InstallPlan, empty: str) -> BoxPlan:
             *plan.seeds,
         )
     }
+    # What installers leave behind there (node's compiled code) says nothing of a package.
+    temporary = {"TMPDIR": plan.aside[0]} if plan.aside else {}
     return BoxPlan(
         argv=("/bin/sh", "-c", _GATE, "sh", *plan.argv),
-        env={**World.environment, **decoys.environment, **plan.env},
+        env={**World.environment, **decoys.environment, **temporary, **plan.env},
         cwd=plan.cwd or plan.folder,
         exposures=(*plan.exposures, *(Exposure(empty, at) for at in own)),
         seeds=tuple(seeds[path] for path in sorted(seeds)),
@@ -188,5 +191,7 @@ def _settle(box: Box, watching: Watching) -> None:
 def _copied(plan: InstallPlan, box: Box, into: Path, check: Callable[[], None]) -> Tree:
     layer = next(layer for layer in box.layers if layer.prefix == plan.folder)
     shown = shown_folders(SYSTEM_FOLDERS, (each.at or each.path for each in plan.exposures))
-    rules = CopyRules(plan.folder, shown, plan.limits.disk_mb << 20, cancelled=check)
+    # Where the ids of a shown folder cannot be mapped, a server may write only to what is its own.
+    owner = server_owner() if os.geteuid() == 0 else None
+    rules = CopyRules(plan.folder, shown, plan.limits.disk_mb << 20, cancelled=check, owner=owner)
     return copy_tree(layer.upper, str(into), rules)

@@ -24,7 +24,7 @@ class InstallPlan:
 
     ``folder`` begins with what ``seeds`` put below it and belongs to the command's user; it is what is kept when the
     command exits with 0. Each folder of ``aside`` is the installer's own (a cache, its logs): it begins empty or with its seeds,
-    nothing in it counts as an effect, and it is thrown away. Only what lies in one folder can be hard linked and
+    nothing in it counts as an effect, and it is thrown away; the first is the command's TMPDIR. Only what lies in one folder can be hard linked and
     renamed within it. ``cwd`` is ``folder`` unless said. ``env`` is laid over the box's own environment, in which
     the machine's certificates are named for every common client.
 

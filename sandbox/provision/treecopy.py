@@ -37,13 +37,14 @@ _KINDS = {
 class CopyRules:
     """What may come out. ``root`` is where the folder is in the box, absolute; a symlink may lead to what lies in it, and
     to what lies below ``shown``, the folders that every box shows (the interpreter of an environment). ``size`` bounds all files together, in
-    bytes as they are read: holes count."""
+    bytes as they are read: holes count. ``owner`` is the id that everything is given to (user and group), None for the caller's."""
 
     root: str
     shown: tuple[str, ...]
     size: int
     entries: int = MOST_ENTRIES
     cancelled: Callable[[], None] = lambda: None
+    owner: int | None = None
 
 
 def copy_tree(source: int, target: str, rules: CopyRules) -> Tree:
@@ -51,7 +52,7 @@ def copy_tree(source: int, target: str, rules: CopyRules) -> Tree:
 
     Permission bits and times of modification are kept, set-id bits are not. The owner can always read what is copied, and what the
     owner may read or run, everybody may: in some boxes the server is another user. Files that are one (hard links)
-    stay one. Everything belongs to the caller.
+    stay one. ``target`` itself is given to the owner too.
 
     Raises:
         InstallError: more than the rules allow, or ``target`` cannot be written.
@@ -61,6 +62,7 @@ def copy_tree(source: int, target: str, rules: CopyRules) -> Tree:
         there = os.open(target, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         try:
             copying.folder(source, there, "", 0)
+            copying.give(there)
         finally:
             os.close(there)
     except OSError as error:
@@ -81,6 +83,11 @@ class _Copying:
 
     def tree(self) -> Tree:
         return Tree(self._sum.hexdigest(), self.entries, self.size, tuple(self.told), self.left_out)
+
+    def give(self, made: int) -> None:
+        """Give what was made to its owner."""
+        if self.rules.owner is not None:
+            os.fchown(made, self.rules.owner, self.rules.owner)
 
     def folder(self, source: int, target: int, path: str, depth: int) -> None:
         """Copy the entries of one folder; ``path`` is its own below the root, "" or with a slash at its end."""
@@ -144,6 +151,7 @@ class _Copying:
         made = os.open(name, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=target)
         try:
             self.folder(opened, made, f"{shown}/", depth + 1)
+            self.give(made)
             os.fchmod(made, mode)
             os.utime(made, ns=(facts.st_mtime_ns, facts.st_mtime_ns))
         finally:
@@ -160,6 +168,7 @@ class _Copying:
         made = os.open(name, flags, 0o600, dir_fd=target)
         try:
             digest = self._content(opened, made)
+            self.give(made)
             os.fchmod(made, mode)
             os.utime(made, ns=(facts.st_mtime_ns, facts.st_mtime_ns))
         finally:
@@ -187,6 +196,9 @@ class _Copying:
             self._leave(path + name, "is a link that leads out of what was installed")
             return
         os.symlink(points, name, dir_fd=target)
+        owner = self.rules.owner
+        if owner is not None:
+            os.chown(name, owner, owner, dir_fd=target, follow_symlinks=False)
         self._note("l", path + name, points)
 
     def _leave(self, path: str, why: str) -> None:

@@ -82,6 +82,19 @@ def test_what_is_copied_can_be_read_by_every_server_and_gives_no_powers(
     assert stat.S_IMODE((kept / "box").stat().st_mode) == 0o755
 
 
+def test_everything_is_given_to_its_owner(made: Path, kept: Path, copy: Copy) -> None:
+    (made / "folder").mkdir()
+    (made / "folder" / "file").touch()
+    (made / "link").symlink_to("folder")
+    owner = 4321 if os.geteuid() == 0 else os.geteuid()
+
+    copy(owner=owner)
+
+    everything = [kept, *kept.rglob("*")]
+    assert len(everything) == 4
+    assert {path.lstat().st_uid for path in everything} == {owner}
+
+
 def test_hard_links_stay_one_file_and_are_counted_once(made: Path, kept: Path, copy: Copy) -> None:
     (made / "a").mkdir()
     (made / "a" / "one").write_bytes(b"x" * 1000)
