@@ -1,0 +1,97 @@
+"""The facts that every room shares: frozen dataclasses and closed vocabularies, standard library only.
+
+Facts flow one way: Target -> Session -> Tools -> Calls -> Effects -> Trials -> Findings -> Report.
+Times are milliseconds unless a name says otherwise; digests are hex blake2b of 16 bytes.
+"""
+
+from sandbox.model.boxes import HOME, ImageRoot, Limits, SeedEntry
+from sandbox.model.effects import Confidence, Effect, EffectKind, Weight
+from sandbox.model.findings import (
+    Evidence,
+    FailOn,
+    Finding,
+    Installation,
+    Investigation,
+    Listing,
+    Replay,
+    Report,
+    SavedFinding,
+    ServerFacts,
+    Severity,
+    ToolReport,
+    Verdict,
+)
+from sandbox.model.instruments import (
+    CanaryRead,
+    ChangeKind,
+    Exchange,
+    FileChange,
+    Instrument,
+    Observed,
+    Packet,
+    ProcessFact,
+    SyscallEvent,
+)
+from sandbox.model.trials import Purpose, Step, StepKind, ToolEvidence, Trial
+from sandbox.model.wire import (
+    Call,
+    Declared,
+    Hint,
+    Hints,
+    Json,
+    Outcome,
+    Proposal,
+    Remark,
+    Reply,
+    Tool,
+    digest_of,
+)
+
+__all__ = [
+    "HOME",
+    "Call",
+    "CanaryRead",
+    "ChangeKind",
+    "Confidence",
+    "Declared",
+    "Effect",
+    "EffectKind",
+    "Evidence",
+    "Exchange",
+    "FailOn",
+    "FileChange",
+    "Finding",
+    "Hint",
+    "Hints",
+    "ImageRoot",
+    "Installation",
+    "Instrument",
+    "Investigation",
+    "Json",
+    "Limits",
+    "Listing",
+    "Observed",
+    "Outcome",
+    "Packet",
+    "ProcessFact",
+    "Proposal",
+    "Purpose",
+    "Remark",
+    "Replay",
+    "Reply",
+    "Report",
+    "SavedFinding",
+    "SeedEntry",
+    "ServerFacts",
+    "Severity",
+    "Step",
+    "StepKind",
+    "SyscallEvent",
+    "Tool",
+    "ToolEvidence",
+    "ToolReport",
+    "Trial",
+    "Verdict",
+    "Weight",
+    "digest_of",
+]
