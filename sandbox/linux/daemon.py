@@ -149,7 +149,7 @@ def main(descriptor: int, rung: RungName) -> int:
         control.send(failure.encode())
         return 1
     # Once, not in each box: it takes longer than the rest of a server's start.
-    seccomp.compile_filter(os.uname().machine)
+    seccomp.compile_filter(os.uname().machine, files=True)
     # Boxes share the daemon's memory until they write to it, which a collection would.
     gc.collect()
     gc.freeze()

@@ -273,7 +273,7 @@ def _rules(files: bool) -> dict[str, list[tuple[Condition, int]]]:
 
 
 @functools.cache
-def compile_filter(machine: str, *, files: bool = True) -> bytes:
+def compile_filter(machine: str, *, files: bool) -> bytes:
     """The filter program for a machine (``x86_64``, ``aarch64``), as packed ``struct sock_filter``. Without ``files``,
     calls that change files are not watched.
 
