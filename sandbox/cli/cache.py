@@ -80,11 +80,15 @@ def _clear() -> dict[str, dict[str, Any]]:
 
 
 def _stores() -> Any:
-    from sandbox.containers.cache import ImageCache, cache_folder
+    from sandbox.config.caches import cache_folder
+    from sandbox.containers.cache import ImageCache
     from sandbox.linux.namespaces import server_owner
-    from sandbox.provision.layers import LayerStore, layers_folder
+    from sandbox.provision.layers import LayerStore
 
-    return LayerStore(layers_folder(os.environ)), ImageCache(cache_folder(os.environ), server_owner())
+    return (
+        LayerStore(cache_folder(os.environ, "layers")),
+        ImageCache(cache_folder(os.environ, "images"), server_owner()),
+    )
 
 
 def _facts(used: float, size: int, in_use: bool) -> dict[str, Any]:

@@ -12,7 +12,7 @@ import dataclasses
 import hashlib
 import json
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -30,8 +30,6 @@ KEPT_BYTES = 24 << 30
 """What is kept: the images used last, as many as fit both bounds. One that is in use stays."""
 
 _FORMAT = 1
-_UNFINISHED = ".unfinished"
-_LOCK = ".lock"
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,13 +92,6 @@ class KeptImage:
     in_use: bool
 
 
-def cache_folder(environ: Mapping[str, str]) -> Path:
-    """Where this user's unpacked images are: below XDG_CACHE_HOME, else below ~/.cache."""
-    base = environ.get("XDG_CACHE_HOME", "")
-    root = Path(base) if base.startswith("/") else Path(environ.get("HOME") or "/root", ".cache")
-    return root / "hintproof" / "images"
-
-
 class ImageCache:
     """Unpacked images in a folder, which is made where it is missing.
 
@@ -135,7 +126,7 @@ class ImageCache:
         Raises ImageError where the image cannot be unpacked, and whatever ``open_image`` raises.
         """
         key = self._key(wanted)
-        lock = self.folder / (key + _LOCK)
+        lock = kept.lock_of(self.folder, key)
 
         def wait() -> None:
             say("waiting for another run that unpacks the same image")
@@ -155,9 +146,9 @@ class ImageCache:
     def images(self) -> tuple[KeptImage, ...]:
         """All unpacked images, those used last first."""
         found = []
-        for described in self.folder.glob("*/image.json"):
+        for described in kept.whole(self.folder, "image.json"):
             image = self._find(described.parent.name)
-            with suppress(OSError), kept.free(self.folder / (described.parent.name + _LOCK)) as free:
+            with suppress(OSError), kept.free(kept.lock_of(self.folder, described.parent.name)) as free:
                 if image is not None:
                     found.append(KeptImage(image, described.stat().st_mtime, not free))
         return tuple(sorted(found, key=lambda each: -each.used))
@@ -166,21 +157,12 @@ class ImageCache:
         """Remove every image that is not in use, and what was left unfinished: how many were, and their bytes."""
         self._sweep()
         count = size = 0
-        for described in list(self.folder.glob("*/image.json")):
+        for described in kept.whole(self.folder, "image.json"):
             key = described.parent.name
             image = self._find(key)
-            if self._drop(key):
+            if kept.drop(self.folder, key):
                 count, size = count + 1, size + (image.size if image is not None else 0)
         return count, size
-
-    def _drop(self, key: str) -> bool:
-        """Remove an image unless somebody uses it; whether it is gone."""
-        lock = self.folder / (key + _LOCK)
-        with kept.free(lock) as free:
-            if free:
-                kept.remove(self.folder / key)
-                lock.unlink(missing_ok=True)
-        return free
 
     def _key(self, wanted: Wanted) -> str:
         parts = [_FORMAT, wanted.digest, wanted.user, wanted.groups, self._owner]
@@ -196,9 +178,9 @@ class ImageCache:
 
     def _unpack(self, key: str, wanted: Wanted, image: StoredImage, say: Callable[[str], None]) -> None:
         self._sweep()
-        place = self.folder / (key + _UNFINISHED)
+        place = self.folder / (key + kept.UNFINISHED)
         kept.remove(place)
-        kept.remove(self.folder / key)
+        kept.remove_whole(self.folder, key)
         say(f"unpacking {image.name}")
         try:
             os.makedirs(place / "root", mode=0o700)
@@ -230,15 +212,19 @@ class ImageCache:
 
     def _sweep(self) -> None:
         """Remove what runs that were killed have left unfinished."""
-        for place in self.folder.glob(f"*{_UNFINISHED}"):
-            with kept.free(self.folder / (place.name.removesuffix(_UNFINISHED) + _LOCK)) as free:
+        for place in self.folder.glob(f"*{kept.UNFINISHED}"):
+            key = place.name.removesuffix(kept.UNFINISHED)
+            lock = kept.lock_of(self.folder, key)
+            with kept.free(lock) as free:
                 if free:
                     kept.remove(place)
+                    if not (self.folder / key).exists():
+                        lock.unlink(missing_ok=True)
 
     def _drop_old(self, newest: str) -> None:
         """Remove the images that were used longest ago and do not fit the bounds beside the newest."""
         ages: list[tuple[float, str, int]] = []
-        for described in self.folder.glob("*/image.json"):
+        for described in kept.whole(self.folder, "image.json"):
             found = self._find(described.parent.name)
             with suppress(OSError):  # another run is removing it
                 ages.append((described.stat().st_mtime, described.parent.name, found.size if found else 0))
@@ -247,4 +233,4 @@ class ImageCache:
             count, room = count + 1, room - size
             if key == newest or (count <= KEPT_IMAGES and room >= 0):
                 continue
-            self._drop(key)
+            kept.drop(self.folder, key)

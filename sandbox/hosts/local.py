@@ -12,7 +12,8 @@ from pathlib import Path
 import anyio
 
 from sandbox.boxes.launcher import Launcher
-from sandbox.containers.cache import ImageCache, UnpackedImage, cache_folder
+from sandbox.config.caches import cache_folder
+from sandbox.containers.cache import ImageCache, UnpackedImage
 from sandbox.containers.provide import check_platform, provided
 from sandbox.errors import NoSandboxError, ServerStartError, TargetNotFoundError
 from sandbox.events import Listener, Progress
@@ -121,7 +122,7 @@ def _launched(job: Job, listener: Listener) -> Iterator[Launch]:
         if missing is not None:  # told before an image is unpacked, which can take minutes
             raise missing
         order = job.image
-        cache = ImageCache(cache_folder(os.environ), server_owner())
+        cache = ImageCache(cache_folder(os.environ, "images"), server_owner())
 
         def say(text: str) -> None:
             listener(Progress(text))

@@ -10,12 +10,21 @@ import fcntl
 import os
 import stat
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from uuid import uuid4
 
 SHARED = fcntl.LOCK_SH
 ALONE = fcntl.LOCK_EX
 """How a lock is held: with others that use the folder, or alone."""
+
+UNFINISHED = ".unfinished"
+"""How the name of a folder ends that nobody may take for whole: not made to its end, or being removed."""
+
+
+def lock_of(folder: Path, name: str) -> Path:
+    """The lock file that stands for ``name`` in ``folder``."""
+    return folder / f"{name}.lock"
 
 
 @contextmanager
@@ -50,6 +59,30 @@ def free(path: Path) -> Iterator[bool]:
         yield alone
     finally:
         os.close(lock)
+
+
+def whole(folder: Path, manifest: str) -> list[Path]:
+    """The files called ``manifest`` of all that is kept in ``folder`` and whole."""
+    return [path for path in folder.glob(f"*/{manifest}") if path.parent.suffix != UNFINISHED]
+
+
+def drop(folder: Path, name: str) -> bool:
+    """Remove ``name`` from ``folder``, with its lock file, unless somebody uses it; whether it is gone."""
+    lock = lock_of(folder, name)
+    with free(lock) as alone:
+        if alone:
+            remove_whole(folder, name)
+            lock.unlink(missing_ok=True)
+    return alone
+
+
+def remove_whole(folder: Path, name: str) -> None:
+    """Remove ``name`` from ``folder``, if it is there. Its lock is the caller's."""
+    # The name first: what is half removed, by a process that was killed, must not be taken for whole.
+    doomed = folder / f"{uuid4().hex}{UNFINISHED}"
+    with suppress(FileNotFoundError):
+        os.rename(folder / name, doomed)
+        remove(doomed)
 
 
 def remove(place: Path) -> None:

@@ -12,7 +12,7 @@ import dataclasses
 import hashlib
 import json
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -30,8 +30,6 @@ KEPT_BYTES = 24 << 30
 """What is kept: the layers used last, as many as fit. One that is in use stays."""
 
 _FORMAT = 1
-_UNFINISHED = ".unfinished"
-_LOCK = ".lock"
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,13 +56,6 @@ class Kept:
     layer: Layer
     used: float
     in_use: bool
-
-
-def layers_folder(environ: Mapping[str, str]) -> Path:
-    """Where this user's layers are: below XDG_CACHE_HOME, else below ~/.cache."""
-    base = environ.get("XDG_CACHE_HOME", "")
-    root = Path(base) if base.startswith("/") else Path(environ.get("HOME") or "/root", ".cache")
-    return root / "hintproof" / "layers"
 
 
 class LayerStore:
@@ -112,7 +103,7 @@ class LayerStore:
             def wait() -> None:
                 say("waiting for another run that installs the same package")
 
-            with kept.locked(self._index / (request + _LOCK), kept.ALONE, wait):
+            with kept.locked(kept.lock_of(self._index, request), kept.ALONE, wait):
                 if refresh or self._find(self._answer(request)) is None:
                     self._make(request, make)
                     fresh = True
@@ -124,10 +115,12 @@ class LayerStore:
             yield None
             return
         with ExitStack() as held:
-            held.enter_context(kept.locked(self.folder / (key + _LOCK), kept.SHARED))
+            held.enter_context(kept.locked(kept.lock_of(self.folder, key), kept.SHARED))
             found = self._find(key)
             if found is not None and found.node:
-                held.enter_context(kept.locked(self.folder / (self._key_of_node(found) + _LOCK), kept.SHARED))
+                held.enter_context(
+                    kept.locked(kept.lock_of(self.folder, self._key_of_node(found)), kept.SHARED)
+                )
                 found = self._find(key)
             if found is not None:
                 with suppress(OSError):
@@ -137,9 +130,9 @@ class LayerStore:
     def layers(self) -> tuple[Kept, ...]:
         """All layers, those used last first."""
         found = []
-        for manifest in self.folder.glob("*/manifest.json"):
+        for manifest in kept.whole(self.folder, "manifest.json"):
             layer = self._read(manifest.parent.name)
-            with suppress(OSError), kept.free(self.folder / (manifest.parent.name + _LOCK)) as free:
+            with suppress(OSError), kept.free(kept.lock_of(self.folder, manifest.parent.name)) as free:
                 if layer is not None:
                     found.append(Kept(layer, manifest.stat().st_mtime, not free))
         return tuple(sorted(found, key=lambda each: -each.used))
@@ -148,10 +141,10 @@ class LayerStore:
         """Remove every layer that is not in use, and what was left unfinished: how many were, and their bytes."""
         count = size = 0
         for each in self.layers():
-            if self._drop(each.layer.key):
+            if kept.drop(self.folder, each.layer.key):
                 count, size = count + 1, size + each.layer.size
-        for manifest in self.folder.glob("*/manifest.json"):  # of another version of hintproof
-            if self._read(manifest.parent.name) is None and self._drop(manifest.parent.name):
+        for manifest in kept.whole(self.folder, "manifest.json"):  # of another version of hintproof
+            if self._read(manifest.parent.name) is None and kept.drop(self.folder, manifest.parent.name):
                 count += 1
         self._sweep()
         for entry in self._index.glob("*.json"):
@@ -188,9 +181,9 @@ class LayerStore:
 
     def _make(self, request: str, make: Callable[[Path], Draft]) -> None:
         self._sweep()
-        name = uuid4().hex + _UNFINISHED
+        name = uuid4().hex + kept.UNFINISHED
         place = self.folder / name
-        with kept.locked(self.folder / (name + _LOCK), kept.ALONE):
+        with kept.locked(kept.lock_of(self.folder, name), kept.ALONE):
             try:
                 os.makedirs(place / "root", mode=0o755)
                 draft = make(place / "root")
@@ -201,7 +194,7 @@ class LayerStore:
                 ) from error
             finally:
                 kept.remove(place)
-                (self.folder / (name + _LOCK)).unlink(missing_ok=True)
+                kept.lock_of(self.folder, name).unlink(missing_ok=True)
         for asked in dict.fromkeys([request, *draft.requests]):
             write_atomically(self._index / f"{asked}.json", json.dumps({"layer": key}) + "\n")
         self._drop_old(key)
@@ -235,7 +228,7 @@ class LayerStore:
         text = json.dumps({"format": _FORMAT, "layer": encode(layer)}, ensure_ascii=True, indent=1)
         (place / "manifest.json").write_text(text + "\n", encoding="ascii")
         if self._read(key) is None:
-            self._drop(key)  # a damaged one
+            kept.drop(self.folder, key)  # a damaged one
             try:
                 os.rename(place, self.folder / key)
             except OSError:
@@ -245,21 +238,8 @@ class LayerStore:
 
     def _sweep(self) -> None:
         """Remove what runs that were killed have left unfinished."""
-        for place in self.folder.glob(f"*{_UNFINISHED}"):
-            self._drop(place.name)
-
-    def _drop(self, name: str) -> bool:
-        """Remove a folder unless somebody uses it; whether it is gone."""
-        lock = self.folder / (name + _LOCK)
-        with kept.free(lock) as free:
-            if free:
-                # The name first: a layer that is half removed must not be taken for whole.
-                doomed = self.folder / f"{uuid4().hex}{_UNFINISHED}"
-                with suppress(FileNotFoundError):
-                    os.rename(self.folder / name, doomed)
-                    kept.remove(doomed)
-                lock.unlink(missing_ok=True)
-        return free
+        for place in self.folder.glob(f"*{kept.UNFINISHED}"):
+            kept.drop(self.folder, place.name)
 
     def _drop_old(self, newest: str) -> None:
         """Remove the layers that were used longest ago and do not fit beside the newest."""
@@ -271,4 +251,4 @@ class LayerStore:
         for each in found:
             room -= each.layer.size
             if room < 0 and each.layer.key not in {newest, *needed}:
-                self._drop(each.layer.key)
+                kept.drop(self.folder, each.layer.key)

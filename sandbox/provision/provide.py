@@ -10,7 +10,8 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
-from sandbox.provision.layers import Draft, LayerStore, layers_folder
+from sandbox.config.caches import cache_folder
+from sandbox.provision.layers import Draft, LayerStore
 from sandbox.provision.npm import install_npm
 from sandbox.provision.pypi import install_pypi
 from sandbox.provision.recipe import Kitchen
@@ -39,7 +40,7 @@ def provided(
         NoSandboxError: no sandbox works on this machine.
         CancelledError: ``cancelled`` said so.
     """
-    store = LayerStore(layers_folder(environ))
+    store = LayerStore(cache_folder(environ, "layers"))
     kitchen = Kitchen(environ, say, starts, cancelled)
 
     @contextmanager

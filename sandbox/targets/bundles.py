@@ -18,6 +18,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import BinaryIO
 
+from sandbox.config.caches import cache_folder
 from sandbox.errors import BundleError, ConfigError, TargetNotFoundError, UsageError
 from sandbox.model import HOME, Json
 from sandbox.targets.documents import Fields, checked, open_regular, read_file, read_json
@@ -56,7 +57,7 @@ def read_bundle(path: Path, *, environ: Mapping[str, str], given: Given) -> Orde
         ConfigError: the manifest is wrong.
         TargetNotFoundError: it cannot be read, or holds no manifest.
     """
-    folder = _unpacked(path, _cache(environ))
+    folder = _unpacked(path, cache_folder(environ, "bundles"))
     manifest = folder / MANIFEST
     if not manifest.is_file():
         raise TargetNotFoundError(f"{path}: holds no {MANIFEST}, so it is no bundle.")
@@ -190,12 +191,6 @@ def _make_runnable(folder: Path, command: str) -> None:
     with suppress(OSError):
         if path.is_absolute() and folder.resolve() in path.resolve().parents and path.is_file():
             path.chmod(0o755)
-
-
-def _cache(environ: Mapping[str, str]) -> Path:
-    base = environ.get("XDG_CACHE_HOME", "")
-    root = Path(base) if base.startswith("/") else Path(environ.get("HOME") or "/root", ".cache")
-    return root / "hintproof" / "bundles"
 
 
 def _unpacked(path: Path, cache: Path) -> Path:

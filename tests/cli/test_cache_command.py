@@ -9,15 +9,16 @@ import pytest
 from click.testing import CliRunner
 
 from sandbox.cli.cache import command
+from sandbox.config.caches import cache_folder
 from sandbox.model import Installation
-from sandbox.provision.layers import Draft, LayerStore, layers_folder
+from sandbox.provision.layers import Draft, LayerStore
 from sandbox.targets.orders import Ecosystem
 
 
 @pytest.fixture
 def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> LayerStore:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    return LayerStore(layers_folder({"XDG_CACHE_HOME": str(tmp_path)}))
+    return LayerStore(cache_folder({"XDG_CACHE_HOME": str(tmp_path)}, "layers"))
 
 
 def fill(place: Path, name: str = "small\x1b[31m") -> Draft:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import stat
 import threading
 import time
@@ -13,9 +14,10 @@ from pathlib import Path
 import pytest
 from imagefiles import config_of, docker_archive, entry, folder, layer
 
+from sandbox.config.caches import cache_folder
 from sandbox.containers import cache as cache_module
 from sandbox.containers.archive import Archive, StoredImage
-from sandbox.containers.cache import ImageCache, UnpackedImage, Wanted, cache_folder
+from sandbox.containers.cache import ImageCache, UnpackedImage, Wanted
 from sandbox.errors import ImageError
 
 LAYERS = [
@@ -121,6 +123,23 @@ def test_what_a_killed_run_left_is_not_taken_for_whole_and_goes(stock: Stock) ->
     assert stock.kept == [key]
 
 
+def test_an_image_whose_removal_was_cut_off_is_not_taken_for_whole(
+    stock: Stock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def cut_off(place: Path) -> None:
+        shutil.rmtree(place / "root")
+        raise KeyboardInterrupt
+
+    key = Path(stock.provide(ARCHIVE).root).parent.name
+    with monkeypatch.context() as patch:
+        patch.setattr("sandbox.linux.kept.remove", cut_off)
+        with pytest.raises(KeyboardInterrupt):
+            stock.cache.clear()
+    assert stock.cache.images() == ()
+    assert Path(stock.provide(ARCHIVE).root).is_dir()
+    assert stock.kept == [key]
+
+
 def test_a_folder_without_its_last_file_is_made_anew(stock: Stock) -> None:
     root = Path(stock.provide(ARCHIVE).root)
     (root.parent / "image.json").write_text("{}")
@@ -173,8 +192,10 @@ def test_the_oldest_go_but_not_those_in_use(stock: Stock, monkeypatch: pytest.Mo
 
 def test_the_cache_is_the_users(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     del monkeypatch
-    assert cache_folder({"XDG_CACHE_HOME": "/x", "HOME": "/h"}) == Path("/x/hintproof/images")
-    assert cache_folder({"XDG_CACHE_HOME": "relative", "HOME": "/h"}) == Path("/h/.cache/hintproof/images")
+    assert cache_folder({"XDG_CACHE_HOME": "/x", "HOME": "/h"}, "images") == Path("/x/hintproof/images")
+    assert cache_folder({"XDG_CACHE_HOME": "relative", "HOME": "/h"}, "images") == Path(
+        "/h/.cache/hintproof/images"
+    )
     ImageCache(tmp_path / "a" / "b", OWNER)
     assert stat.S_IMODE((tmp_path / "a" / "b").stat().st_mode) == 0o700
     (tmp_path / "file").touch()
