@@ -7,9 +7,10 @@ import os
 import re
 import sys
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Protocol
 
-from sandbox.containers.connection import connect
+from sandbox.containers.connection import Docker, connect
 from sandbox.containers.container import EngineContainer
 from sandbox.containers.ownimage import PYTHON, find_image
 from sandbox.containers.spec import SCRATCH, ContainerRung, ContainerSpec, Mount, rungs
@@ -23,6 +24,7 @@ from sandbox.errors import (
 )
 from sandbox.events import Listener, Progress, starting_once
 from sandbox.evidence.runs import RunFolder
+from sandbox.hosts.ending import Process, account_of_end
 from sandbox.hosts.imagevolume import unpacked_in_volume
 from sandbox.hosts.job import Answer, Job
 from sandbox.hosts.layervolume import installed_in_volume
@@ -38,10 +40,8 @@ _BOXES = 4
 _ENGINE_MB, _ENGINE_PIDS = 1024, 256
 """The engine's own: its processes, the content that it keeps in memory, and the run folder in the scratch."""
 
-_WORDS = 4000
 
-
-class Engine(Protocol):
+class Engine(Process, Protocol):
     """A running engine and its streams."""
 
     def send(self, data: bytes) -> None:
@@ -49,15 +49,6 @@ class Engine(Protocol):
 
     def lines(self) -> Iterator[bytes]:
         """The lines of its standard output."""
-
-    def stderr_tail(self) -> str:
-        """The end of its standard error, complete when the lines have ended."""
-
-    def wait(self) -> int:
-        """Its exit code, once it has ended."""
-
-    def explain_exit(self, code: int) -> str:
-        """What such an end means."""
 
 
 def perform(job: Job, folder: RunFolder | None, listener: Listener) -> Answer:
@@ -78,23 +69,28 @@ def perform(job: Job, folder: RunFolder | None, listener: Listener) -> Answer:
         def run(rung: ContainerRung) -> Answer:
             tell = starting_once(listener)
             spec = container_spec(image, rung, sight, docker.facts.cpus)
-            order = sight.job.image
-            if sight.job.package is not None:
-                with installed_in_volume(docker, image, rung, sight, listener) as found:
-                    told = dataclasses.replace(sight.job, layer=found.layer)
-                    spec = dataclasses.replace(spec, mounts=(*spec.mounts, found.mount))
-                    with EngineContainer.start(docker, spec) as engine:
-                        return converse(engine, dataclasses.replace(sight, job=told), folder, tell)
-            if order is None:
-                with EngineContainer.start(docker, spec) as engine:
-                    return converse(engine, sight, folder, tell)
-            with unpacked_in_volume(docker, image, rung, order, listener) as kept:
-                told = dataclasses.replace(sight.job, unpacked=kept.unpacked)
-                spec = dataclasses.replace(spec, mounts=(*spec.mounts, kept.mount))
+            with _prepared(docker, image, rung, sight, listener) as (told, mounts):
+                spec = dataclasses.replace(spec, mounts=(*spec.mounts, *mounts))
                 with EngineContainer.start(docker, spec) as engine:
                     return converse(engine, dataclasses.replace(sight, job=told), folder, tell)
 
         return with_facts(climb(rungs(docker.facts), run), job, image)
+
+
+@contextmanager
+def _prepared(
+    docker: Docker, image: str, rung: ContainerRung, sight: Sight, listener: Listener
+) -> Iterator[tuple[Job, tuple[Mount, ...]]]:
+    """The job with what other containers had to make for it first, and the mounts that show it."""
+    job = sight.job
+    if job.package is not None:
+        with installed_in_volume(docker, image, rung, sight, listener) as installed:
+            yield dataclasses.replace(job, layer=installed.layer), (installed.mount,)
+    elif job.image is not None:
+        with unpacked_in_volume(docker, image, rung, job.image, listener) as kept:
+            yield dataclasses.replace(job, unpacked=kept.unpacked), (kept.mount,)
+    else:
+        yield job, ()
 
 
 def _look(job: Job) -> Sight:
@@ -151,9 +147,7 @@ def converse(engine: Engine, sight: Sight, folder: RunFolder | None, listener: L
     except ServerStartError as error:
         raise ServerStartError("\n".join(filter(None, [str(error), sight.if_it_fails]))) from error
     if answer is None:
-        code = engine.wait()
-        words = engine.stderr_tail().strip()[-_WORDS:]
-        raise BoxLostError("\n".join(filter(None, [engine.explain_exit(code), words])))
+        raise BoxLostError(account_of_end(engine))
     return answer
 
 

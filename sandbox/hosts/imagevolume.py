@@ -15,6 +15,7 @@ from sandbox.containers.ownimage import PYTHON
 from sandbox.containers.spec import ContainerRung, ContainerSpec, Mount
 from sandbox.errors import ContainerLostError
 from sandbox.events import Listener, Progress
+from sandbox.hosts.ending import account_of_end
 from sandbox.hosts.pipes import frame
 from sandbox.hosts.stream import hear_of_image
 from sandbox.hosts.volumes import own_volume
@@ -25,7 +26,6 @@ IMAGES = "/var/cache/hintproof-images"
 
 _ARGV = (PYTHON, "-I", "-m", "sandbox.hosts.unpack")
 _MEMORY_MB = 2048
-_WORDS = 4000
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,8 +72,7 @@ def unpacked_in_volume(
         container.send(wanted)
         unpacked = hear_of_image(container.lines(), send, listener)
         if unpacked is None:
-            words = [container.explain_exit(container.wait()), container.stderr_tail().strip()[-_WORDS:]]
-            raise ContainerLostError("\n".join(filter(None, words)))
+            raise ContainerLostError(account_of_end(container))
         yield Kept(unpacked, Mount(volume, IMAGES, is_volume=True))
 
 

@@ -12,17 +12,16 @@ import shutil
 import sys
 import tempfile
 import threading
-import traceback
 from functools import partial
 from pathlib import Path
 from typing import NoReturn
 
-from sandbox.errors import ExitCode, HintproofError
+from sandbox.errors import ExitCode
 from sandbox.evidence.runs import RunFolder
 from sandbox.hosts import local
 from sandbox.hosts.job import Job, Task
 from sandbox.hosts.pipes import first_line, take_over, until_it_ends, write
-from sandbox.hosts.stream import OtherVersionError, Teller, read_job
+from sandbox.hosts.stream import Teller, read_job
 from sandbox.linux.powers import settle
 from sandbox.report.escaping import Masker
 
@@ -34,18 +33,10 @@ def main() -> int:
     teller = Teller(partial(write, answers))
     with tempfile.TemporaryDirectory(prefix="hintproof-", ignore_cleanup_errors=True) as scratch:
         leave = partial(_leave, scratch)
-        try:
+        with teller.telling(leave):
             job = at_home(read_job(first_line(orders)))
             threading.Thread(target=until_it_ends, args=(orders, leave), daemon=True).start()
             _perform(job, Path(scratch), teller)
-        except BrokenPipeError:
-            leave()
-        except OtherVersionError:
-            teller.version()
-        except HintproofError as error:
-            teller.error(error)
-        except Exception:  # noqa: BLE001 - whatever it is, the client has to tell it
-            teller.fault(traceback.format_exc())
     return ExitCode.OK
 
 

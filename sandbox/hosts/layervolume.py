@@ -20,6 +20,7 @@ from sandbox.containers.spec import SCRATCH, ContainerRung, ContainerSpec, Mount
 from sandbox.errors import ContainerLostError
 from sandbox.events import Listener
 from sandbox.evidence.codec import encode
+from sandbox.hosts.ending import account_of_end
 from sandbox.hosts.job import Job
 from sandbox.hosts.mounts import Sight, View
 from sandbox.hosts.stream import hear_of_layer
@@ -32,7 +33,6 @@ LAYERS = "/var/cache/hintproof-layers"
 
 _ARGV = (PYTHON, "-I", "-m", "sandbox.hosts.provisioning")
 _ENGINE_MB, _ENGINE_PIDS = 1024, 256
-_WORDS = 4000
 _FILE_MOST = 1 << 20
 
 _VARIABLES = frozenset(
@@ -74,8 +74,7 @@ def installed_in_volume(
         container.send(write_order(sight.job, LAYERS, settings(os.environ)))
         layer = hear_of_layer(container.lines(), listener)
         if layer is None:
-            words = [container.explain_exit(container.wait()), container.stderr_tail().strip()[-_WORDS:]]
-            raise ContainerLostError("\n".join(filter(None, words)))
+            raise ContainerLostError(account_of_end(container))
         yield InVolume(layer, Mount(volume, LAYERS, is_volume=True))
 
 

@@ -10,17 +10,16 @@ import json
 import os
 import sys
 import threading
-import traceback
 from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-from sandbox.errors import ExitCode, HintproofError
+from sandbox.errors import ExitCode
 from sandbox.hosts import local
 from sandbox.hosts.inside import at_home
 from sandbox.hosts.pipes import first_line, take_over, until_it_ends, write
-from sandbox.hosts.stream import OtherVersionError, Teller, read_job
+from sandbox.hosts.stream import Teller, read_job
 from sandbox.linux.powers import settle
 
 
@@ -29,16 +28,8 @@ def main() -> int:
     settle()  # before there is a second thread
     orders, answers = take_over()
     teller = Teller(partial(write, answers))
-    try:
+    with teller.telling(_leave):
         _keep(first_line(orders), orders, teller)
-    except BrokenPipeError:
-        _leave()
-    except OtherVersionError:
-        teller.version()
-    except HintproofError as error:
-        teller.error(error)
-    except Exception:  # noqa: BLE001 - whatever it is, the client has to tell it
-        teller.fault(traceback.format_exc())
     return ExitCode.OK
 
 

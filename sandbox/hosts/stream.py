@@ -10,7 +10,9 @@ from __future__ import annotations
 import base64
 import json
 import threading
-from collections.abc import Callable, Iterable, Mapping
+import traceback
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, get_args
@@ -125,6 +127,20 @@ class Teller:
     def fault(self, trace: str) -> None:
         """Tell an exception that nobody foresaw."""
         self._say({"error": EngineFaultError.__name__, "message": encode(trace)})
+
+    @contextmanager
+    def telling(self, leave: Callable[[], object]) -> Iterator[None]:
+        """Tell what ended the block, where something did; ``leave`` where nobody is there to be told."""
+        try:
+            yield
+        except BrokenPipeError:
+            leave()
+        except OtherVersionError:
+            self.version()
+        except HintproofError as error:
+            self.error(error)
+        except Exception:  # noqa: BLE001 - whatever it is, the client has to tell it
+            self.fault(traceback.format_exc())
 
     def _say(self, message: Mapping[str, Any]) -> None:
         line = _line(message)

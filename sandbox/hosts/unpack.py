@@ -10,7 +10,6 @@ import json
 import os
 import sys
 import threading
-import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
@@ -19,7 +18,7 @@ from pathlib import Path
 from sandbox.containers.archive import Archive, StoredImage
 from sandbox.containers.cache import ImageCache, UnpackedImage, Wanted
 from sandbox.containers.provide import provided
-from sandbox.errors import ExitCode, HintproofError
+from sandbox.errors import ExitCode
 from sandbox.events import Progress
 from sandbox.hosts.pipes import first_line, framed, take_over, until_it_ends, write
 from sandbox.hosts.stream import Teller
@@ -32,14 +31,11 @@ def main() -> int:
     settle()  # before there is a second thread
     orders, answers = take_over()
     teller = Teller(partial(write, answers))
-    try:
-        _keep(json.loads(first_line(orders)), orders, teller)
-    except (BrokenPipeError, EOFError):
-        _leave()
-    except HintproofError as error:
-        teller.error(error)
-    except Exception:  # noqa: BLE001 - whatever it is, the client has to tell it
-        teller.fault(traceback.format_exc())
+    with teller.telling(_leave):
+        try:
+            _keep(json.loads(first_line(orders)), orders, teller)
+        except EOFError:  # in the middle of the archive
+            _leave()
     return ExitCode.OK
 
 

@@ -13,13 +13,12 @@ import json
 import os
 import sys
 import threading
-import traceback
 from collections.abc import Iterator, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any, NoReturn
 
-from sandbox.errors import ExitCode, HintproofError
+from sandbox.errors import ExitCode
 from sandbox.events import Event, Listener, Progress, RunStarted, ServerListed, ToolStarted
 from sandbox.evidence.codec import decode, encode
 from sandbox.evidence.runs import RunFolder, RunRecord
@@ -50,7 +49,7 @@ def main() -> int:
     """Perform one job. 0 when its answer or its error was told, 70 when even that was not possible."""
     orders, answers = take_over()
     teller = Teller(partial(write, answers))
-    try:
+    with teller.telling(_leave):
         order = json.loads(first_line(orders))
         _prepare(order["held"])
         threading.Thread(target=until_it_ends, args=(orders, _leave), daemon=True).start()
@@ -58,12 +57,6 @@ def main() -> int:
         with _folder(order, job) as folder:
             answer = perform(job, folder, _brief(teller.event))
         teller.answer(_slim(answer))
-    except BrokenPipeError:
-        _leave()
-    except HintproofError as error:
-        teller.error(error)
-    except Exception:  # noqa: BLE001 - whatever it is, whoever waits has to tell it
-        teller.fault(traceback.format_exc())
     return ExitCode.OK
 
 
